@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix_codegen::Generator;
+use tickwire_fix_codegen::FixGenerator;
 
 const ORDERS: [&str; 5] = [
     "NewOrderSingle",
@@ -45,7 +45,7 @@ fn main() {
             continue;
         }
         let dictionary = parse(text);
-        let generator = Generator::new(&dictionary);
+        let generator = FixGenerator::new(&dictionary);
         let generator = match name {
             "FIXT11" => generator.session_messages(),
             _ if name.starts_with("FIX5") => {
@@ -61,7 +61,7 @@ fn main() {
     }
 }
 
-fn write(generator: &Generator<'_>, folder: &Path, name: &str) {
+fn write(generator: &FixGenerator<'_>, folder: &Path, name: &str) {
     let source = generator.generate().expect("every message is in its dictionary");
     let path = folder.join(name).with_extension("rs");
     std::fs::write(path, source).expect("OUT_DIR can be written");

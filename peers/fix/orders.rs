@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
-use tickwire_fix::value::{Decimal, LocalMktDate, Precision, UtcTime, UtcTimestamp};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TypedFields};
+use tickwire_fix::value::{FixDecimal, LocalMktDate, Precision, UtcTime, UtcTimestamp};
 use tickwire_fix::{Reader, Tag, TagText, Writer};
 
 /// The order of `tickwire bench fix`.
@@ -37,7 +37,10 @@ pub fn parse(bytes: &[u8], reader: &mut Reader) -> usize {
 
 /// Parses the message and converts every value to its type.
 #[inline(never)]
-pub fn typed<'m, H: Fields<'m>, M: Fields<'m>>(bytes: &'m [u8], reader: &'m mut Reader) -> usize {
+pub fn typed<'m, H: TypedFields<'m>, M: TypedFields<'m>>(
+    bytes: &'m [u8],
+    reader: &'m mut Reader,
+) -> usize {
     let message = reader.decode(bytes).expect("it is right");
     let (mut header, mut body) = (Room::<H>::default(), Room::<M>::default());
     let (header, start) = header.decode(&message, BODY_START).expect("it is right");
@@ -49,7 +52,7 @@ pub fn typed<'m, H: Fields<'m>, M: Fields<'m>>(bytes: &'m [u8], reader: &'m mut 
 
 /// The same, with the cached shapes of earlier messages.
 #[inline(never)]
-pub fn alike<'m, H: Fields<'m>, M: Fields<'m>>(
+pub fn alike<'m, H: TypedFields<'m>, M: TypedFields<'m>>(
     bytes: &'m [u8],
     reader: &'m mut Reader,
     [headers, bodies]: &mut [Shapes; 2],
@@ -77,9 +80,9 @@ pub struct Values<'v> {
     pub number: u64,
     sent: UtcTimestamp,
     transacted: UtcTimestamp,
-    quantity: Decimal,
-    price: Decimal,
-    zero: Decimal,
+    quantity: FixDecimal,
+    price: FixDecimal,
+    zero: FixDecimal,
     /// Single-byte values, in the order in which they are written.
     chars: &'v [u8],
 }
@@ -154,9 +157,9 @@ pub fn order_values() -> Values<'static> {
         number: 499_650,
         sent: at(11, 20, 43),
         transacted: at(11, 20, 14),
-        quantity: Decimal::new(57, 0),
-        price: Decimal::new(298_075, -3),
-        zero: Decimal::new(0, 0),
+        quantity: FixDecimal::new(57, 0),
+        price: FixDecimal::new(298_075, -3),
+        zero: FixDecimal::new(0, 0),
         chars: b"1124",
     }
 }
@@ -167,7 +170,7 @@ pub fn report_values() -> Values<'static> {
         texts: [b"MARKET", b"CLIENT", b"ord509647-500000", b"BHP", b"ord499647"],
         number: 1_962_926,
         sent: at(11, 22, 7),
-        price: Decimal::new(29807, -2),
+        price: FixDecimal::new(29807, -2),
         chars: b"0001244Y1",
         ..order_values()
     }

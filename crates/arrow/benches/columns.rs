@@ -18,9 +18,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tickwire_arrow::{FileFormat, RecordBatch, Table, TableBuilder, TableOptions, TableWriter};
+use tickwire_arrow::{
+    FileFormat, RecordBatch, TableBuilder, TableOptions, TableWriter, TemplateTable,
+};
 use tickwire_exchange::{CmeShape, Generator, Options};
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 use tickwire_fast::{
     CompileOptions, Decoder, DecoderOptions, FieldHandle, Message, Program, ResetPolicy,
     SegmentRef, Storage, TemplateSet,
@@ -80,8 +82,8 @@ impl Feed {
         Some(feed)
     }
 
-    fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
-        self.packets.iter().map(|(start, len)| Packet::new(&self.bytes[*start..], *len))
+    fn packets(&self) -> impl Iterator<Item = BufferedPacket<'_>> {
+        self.packets.iter().map(|(start, len)| BufferedPacket::new(&self.bytes[*start..], *len))
     }
 
     fn decoder(program: &Arc<Program>) -> Decoder {
@@ -120,7 +122,7 @@ struct Tables<'t>(Vec<TableBuilder>, &'t mut dyn FnMut(usize, RecordBatch));
 impl<'t> Tables<'t> {
     fn new(program: &Arc<Program>, take: &'t mut dyn FnMut(usize, RecordBatch)) -> Self {
         let options = TableOptions::default();
-        let table = |index| TableBuilder::new(Table::of(program, index, &options));
+        let table = |index| TableBuilder::new(TemplateTable::of(program, index, &options));
         Self((0..program.templates().len()).map(table).collect(), take)
     }
 

@@ -5,9 +5,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
+use tickwire_arrow::fix::{FixBatchBuilder, LogPlace, MessageTable};
 use tickwire_arrow::{Decimals, FileFormat, TableWriter};
-use tickwire_fix::{Decimal, Precision, Reader, Tag, UtcTimestamp, Writer};
+use tickwire_fix::{FixDecimal, Precision, Reader, Tag, UtcTimestamp, Writer};
 use tickwire_fix_text::{Scanner, Versions};
 
 const MESSAGES: u64 = 400_000;
@@ -33,7 +33,7 @@ fn log(random: &mut fastrand::Rng) -> Vec<u8> {
         writer.utc_timestamp(Tag(60), time, Precision::Millis);
         writer.uint(Tag(38), random.u64(1..100) * 100);
         writer.char(Tag(40), b'2');
-        writer.decimal(Tag(44), Decimal::new(random.i64(10_000..20_000), -2));
+        writer.decimal(Tag(44), FixDecimal::new(random.i64(10_000..20_000), -2));
         writer.char(Tag(59), b'0');
         let message = writer.finish().expect("room");
         log.extend_from_slice(b"20260105-00:00:00.000 : ");
@@ -82,10 +82,10 @@ fn columns(criterion: &mut Criterion) {
         });
     });
     let mut build = |mut take: Box<dyn FnMut(tickwire_arrow::RecordBatch) + '_>| {
-        let mut builder = MessageBuilder::new(&table).expect("known");
+        let mut builder = FixBatchBuilder::new(&table).expect("known");
         for bytes in &found {
             let message = reader.decode(bytes).expect("right");
-            builder.push(&MessagePlace::default(), &message);
+            builder.push(&LogPlace::default(), &message);
             if builder.rows() == BATCH_ROWS {
                 take(builder.take_batch().expect("fits"));
             }
@@ -96,7 +96,7 @@ fn columns(criterion: &mut Criterion) {
         bencher.iter(|| build(Box::new(|batch| drop(black_box(batch)))));
     });
     group.bench_function("read_to_parquet", |bencher| {
-        let schema = MessageBuilder::new(&table).expect("known").schema().clone();
+        let schema = FixBatchBuilder::new(&table).expect("known").schema().clone();
         bencher.iter(|| {
             let mut writer =
                 TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).expect("memory");

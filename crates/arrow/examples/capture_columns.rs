@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
-use tickwire_arrow::{Table, TableBuilder, TableOptions};
-use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace};
-use tickwire_fast::{Decoded, DecoderOptions, Error as FastError, Program, TemplateSet};
+use tickwire_arrow::{TableBuilder, TableOptions, TemplateTable};
+use tickwire_captures::{CaptureDecoder, CaptureSink, LossExtent, MessagePlace, PacketPlace};
+use tickwire_fast::{DecodedMessage, DecoderOptions, FastError, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::Framing;
 use tickwire_text::Header;
@@ -47,7 +47,11 @@ impl Tables {
 impl CaptureSink for Tables {
     type Error = Box<dyn Error>;
 
-    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error> {
+    fn message(
+        &mut self,
+        header: &Header<'_>,
+        decoded: &DecodedMessage<'_>,
+    ) -> Result<(), Self::Error> {
         let template = decoded.message.template_index();
         let builder = &mut self.builders[template];
         builder.push(header, decoded.message)?;
@@ -62,7 +66,7 @@ impl CaptureSink for Tables {
         place: MessagePlace,
         error: &FastError,
         program: &Program,
-        _: Lost,
+        _: LossExtent,
     ) {
         self.errors.push(place.describe(error, program));
     }
@@ -84,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let program = Arc::new(Program::compile(set)?);
 
     let count = program.templates().len();
-    let table = |template| Table::of(&program, template, &TableOptions::default());
+    let table = |template| TemplateTable::of(&program, template, &TableOptions::default());
     let mut tables = Tables {
         builders: (0..count).map(|template| TableBuilder::new(table(template))).collect(),
         rows: vec![0; count],

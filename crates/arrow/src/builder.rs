@@ -12,77 +12,78 @@ use arrow_schema::{ArrowError, TimeUnit};
 use tickwire_fast::template::Width;
 use tickwire_fast::{Entries, FieldValue, Int, Message, NumberKind, Record, Slot, UInt};
 use tickwire_text::Header;
-use tickwire_text::json::{Form, push_record};
+use tickwire_text::json::{JsonForm, push_record};
 
 use crate::column::{
-    Booleans, Column, Fixed, FromSlot, Lengths, Made, Misfit, Numbers, Plain, Same, Source, Words,
+    Booleans, Column, ColumnMisfit, Fixed, FromSlot, GeneratedStrings, Lengths, NumberColumn, Same,
+    StringColumn, ValueSource, WordColumn,
 };
-use crate::flat::Flat;
+use crate::flat::FlatTable;
 use crate::header::{HeaderColumns, PacketNumbers};
 use crate::strings::FULL;
-use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
-use crate::values::Indexes;
+use crate::table::{ColumnKind, Constant, NestedNode, SegmentNode, SequenceNode, TemplateTable};
+use crate::values::IndexColumn;
 
 /// A value that its column cannot hold, such as a string that is not UTF-8. No row of its message is in the
 /// table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit {
+pub struct ColumnValueError {
     /// Name of the column.
     pub column: String,
     /// Why the column cannot hold the value.
     pub why: &'static str,
 }
 
-impl Unfit {
+impl ColumnValueError {
     /// True if the batch has no room left for the message; an empty batch may have room for it.
     pub fn is_full(&self) -> bool {
         self.why == FULL
     }
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for ColumnValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "column {}: {}", self.column, self.why)
     }
 }
 
-impl Error for Unfit {}
+impl Error for ColumnValueError {}
 
 /// Builds record batches from the messages of one template.
 pub struct TableBuilder {
-    table: Table,
+    table: TemplateTable,
     header: HeaderColumns,
     cells: Cells,
     /// Collects rows of flat tables by field; `None` if each message's rows are appended at once.
-    flat: Option<Flat>,
+    flat: Option<FlatTable>,
     /// Rows of the next batch, including the messages collected in `flat`.
     rows: usize,
 }
 
 /// The table's columns except those of the header.
-pub(crate) struct Cells(Vec<Cell>);
+pub(crate) struct Cells(Vec<TableColumn>);
 
-pub(crate) enum Cell {
+pub(crate) enum TableColumn {
     Field(Box<dyn Column>),
-    Entry(Indexes),
+    Entry(IndexColumn),
 }
 
 /// Index of the column that cannot hold a value, and the reason.
-pub(crate) type Unfitting = (usize, Misfit);
+pub(crate) type Unfitting = (usize, ColumnMisfit);
 
 impl TableBuilder {
     /// Creates an empty table.
-    pub fn new(table: Table) -> Self {
+    pub fn new(table: TemplateTable) -> Self {
         let is_everywhere = |column| table.root.columns.contains(&column);
         let kinds = table.kinds.iter().enumerate();
-        let cells = kinds.map(|(column, kind)| Cell::of(kind, is_everywhere(column)));
+        let cells = kinds.map(|(column, kind)| TableColumn::of(kind, is_everywhere(column)));
         let cells = Cells(cells.collect());
-        let flat = Flat::of(&table);
+        let flat = FlatTable::of(&table);
         Self { table, header: HeaderColumns::new(PacketNumbers::Column), cells, flat, rows: 0 }
     }
 
     /// Returns the table's definition.
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &TemplateTable {
         &self.table
     }
 
@@ -94,11 +95,15 @@ impl TableBuilder {
     /// Appends the rows of a message and returns their number.
     ///
     /// # Errors
-    /// [`Unfit`] if a column cannot hold a value; no row of the message is in the table then.
+    /// [`ColumnValueError`] if a column cannot hold a value; no row of the message is in the table then.
     ///
     /// # Panics
     /// If the message has another template.
-    pub fn push(&mut self, header: &Header<'_>, message: &Message) -> Result<usize, Unfit> {
+    pub fn push(
+        &mut self,
+        header: &Header<'_>,
+        message: &Message,
+    ) -> Result<usize, ColumnValueError> {
         assert_eq!(
             message.template_index(),
             self.table.template,
@@ -119,7 +124,7 @@ impl TableBuilder {
                 self.cells.truncate(self.rows);
                 let behind = self.table.schema.fields().len() - self.table.kinds.len();
                 let column = self.table.schema.field(behind + column).name().clone();
-                Err(Unfit { column, why })
+                Err(ColumnValueError { column, why })
             }
         }
     }
@@ -144,7 +149,12 @@ impl TableBuilder {
 impl Cells {
     /// Appends the rows of a record after row `base`: one per entry of its sequences, at least one.
     /// Returns their number.
-    fn rows(&mut self, record: &Record<'_>, node: &Node, base: usize) -> Result<usize, Unfitting> {
+    fn rows(
+        &mut self,
+        record: &Record<'_>,
+        node: &SegmentNode,
+        base: usize,
+    ) -> Result<usize, Unfitting> {
         let entries = self.entries(record, node, base, 0)?;
         let rows = entries.max(1);
         self.fields(Some(record), node, base + rows)?;
@@ -156,18 +166,18 @@ impl Cells {
     fn entries(
         &mut self,
         record: &Record<'_>,
-        node: &Node,
+        node: &SegmentNode,
         base: usize,
         mut rows: usize,
     ) -> Result<usize, Unfitting> {
         for inner in &node.inner {
             match inner {
-                Inner::Group(group) => {
+                NestedNode::Group(group) => {
                     if let FieldValue::Group(record) = record.value(group.index) {
                         rows = self.entries(&record, &group.node, base, rows)?;
                     }
                 }
-                Inner::Sequence(sequence) => {
+                NestedNode::Sequence(sequence) => {
                     let entries = record.read(&sequence.slot);
                     if let Some(entries) = entries.filter(|entries| !entries.is_empty()) {
                         rows += self.sequence(&entries, sequence, base + rows)?;
@@ -208,7 +218,7 @@ impl Cells {
     fn fields(
         &mut self,
         record: Option<&Record<'_>>,
-        node: &Node,
+        node: &SegmentNode,
         end: usize,
     ) -> Result<(), Unfitting> {
         for &column in &node.columns {
@@ -216,8 +226,8 @@ impl Cells {
         }
         for inner in &node.inner {
             let group = match inner {
-                Inner::Group(group) => group,
-                Inner::Sequence(sequence) => {
+                NestedNode::Group(group) => group,
+                NestedNode::Sequence(sequence) => {
                     self.pad(sequence.all.clone(), end);
                     continue;
                 }
@@ -254,48 +264,50 @@ impl Cells {
     fn pad(&mut self, columns: std::ops::Range<usize>, end: usize) {
         for cell in &mut self.0[columns] {
             match cell {
-                Cell::Field(column) => column.append_nulls(end - column.len()),
-                Cell::Entry(indexes) => indexes.append(None, end - indexes.len()),
+                TableColumn::Field(column) => column.append_nulls(end - column.len()),
+                TableColumn::Entry(indexes) => indexes.append(None, end - indexes.len()),
             }
         }
     }
 
     pub(crate) fn field(&mut self, column: usize) -> &mut dyn Column {
         match &mut self.0[column] {
-            Cell::Field(column) => column.as_mut(),
-            Cell::Entry(_) => unreachable!("a node's own columns are of fields"),
+            TableColumn::Field(column) => column.as_mut(),
+            TableColumn::Entry(_) => unreachable!("a node's own columns are of fields"),
         }
     }
 
-    pub(crate) fn entry(&mut self, column: usize) -> &mut Indexes {
+    pub(crate) fn entry(&mut self, column: usize) -> &mut IndexColumn {
         match &mut self.0[column] {
-            Cell::Entry(indexes) => indexes,
-            Cell::Field(_) => unreachable!("the column of a sequence's entries has their indexes"),
+            TableColumn::Entry(indexes) => indexes,
+            TableColumn::Field(_) => {
+                unreachable!("the column of a sequence's entries has their indexes")
+            }
         }
     }
 
     fn truncate(&mut self, rows: usize) {
         for cell in &mut self.0 {
             match cell {
-                Cell::Field(column) => column.truncate(rows),
-                Cell::Entry(indexes) => indexes.truncate(rows),
+                TableColumn::Field(column) => column.truncate(rows),
+                TableColumn::Entry(indexes) => indexes.truncate(rows),
             }
         }
     }
 }
 
 /// Creates a column of numbers.
-fn numbers<A, R>(kind: &Kind, read: R) -> Box<dyn Column>
+fn numbers<A, R>(kind: &ColumnKind, read: R) -> Box<dyn Column>
 where
     A: ArrowPrimitiveType,
-    R: Source<A::Native> + 'static,
+    R: ValueSource<A::Native> + 'static,
 {
-    Box::new(Numbers::<A, R>::new(kind.data_type(), read))
+    Box::new(NumberColumn::<A, R>::new(kind.data_type(), read))
 }
 
 /// Creates a column for field values that always fit.
 fn values<A, K>(
-    kind: &Kind,
+    kind: &ColumnKind,
     slot: Slot<K>,
     convert: impl Fn(K::Number) -> A::Native + Send + 'static,
 ) -> Box<dyn Column>
@@ -307,7 +319,7 @@ where
 }
 
 /// Creates a column of unsigned integers. The decoder has checked their width.
-fn unsigned(kind: &Kind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
+fn unsigned(kind: &ColumnKind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
     use types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
     match width {
         Width::W8 => values::<UInt8Type, _>(kind, slot, |value| value as u8),
@@ -318,7 +330,7 @@ fn unsigned(kind: &Kind, slot: Slot<UInt>, width: Width) -> Box<dyn Column> {
 }
 
 /// Creates a column of signed integers. The decoder has checked their width.
-fn signed(kind: &Kind, slot: Slot<Int>, width: Width) -> Box<dyn Column> {
+fn signed(kind: &ColumnKind, slot: Slot<Int>, width: Width) -> Box<dyn Column> {
     use types::{Int8Type, Int16Type, Int32Type, Int64Type};
     match width {
         Width::W8 => values::<Int8Type, _>(kind, slot, |value| value as i8),
@@ -328,7 +340,7 @@ fn signed(kind: &Kind, slot: Slot<Int>, width: Width) -> Box<dyn Column> {
     }
 }
 
-fn timestamp(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
+fn timestamp(kind: &ColumnKind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
     match unit {
         TimeUnit::Second => values::<types::TimestampSecondType, _>(kind, slot, |value| value),
         TimeUnit::Millisecond => {
@@ -343,7 +355,7 @@ fn timestamp(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
     }
 }
 
-fn since_midnight(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
+fn since_midnight(kind: &ColumnKind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Column> {
     match unit {
         TimeUnit::Second => values::<types::DurationSecondType, _>(kind, slot, |value| value),
         TimeUnit::Millisecond => {
@@ -361,7 +373,7 @@ fn since_midnight(kind: &Kind, slot: Slot<Int>, unit: TimeUnit) -> Box<dyn Colum
 /// Creates the column of a constant; an optional constant is null where the record lacks the field at this
 /// index. `is_everywhere`: every row has the constant.
 fn constant(
-    kind: &Kind,
+    kind: &ColumnKind,
     value: &Constant,
     at: Option<usize>,
     is_everywhere: bool,
@@ -401,10 +413,10 @@ fn constant(
                 Ok(Arc::new(DictionaryArray::try_new(keys, words.clone())?))
             }))
         }
-        Constant::Text(text) => Box::new(Words::new(&[text], Fixed { value: 0, at })),
+        Constant::Text(text) => Box::new(WordColumn::new(&[text], Fixed { value: 0, at })),
         Constant::Binary(bytes) => {
             let (bytes, fixed) = (bytes.clone(), Fixed { value: (), at });
-            Box::new(Made::new(false, move |r: &Record<'_>, out: &mut Vec<u8>| {
+            Box::new(GeneratedStrings::new(false, move |r: &Record<'_>, out: &mut Vec<u8>| {
                 let is_there = fixed.is_in(r);
                 out.extend_from_slice(if is_there { &bytes } else { &[] });
                 Ok(is_there)
@@ -413,23 +425,23 @@ fn constant(
     }
 }
 
-impl Cell {
+impl TableColumn {
     /// Creates the column of a field; `is_of_root` if the field is in the message itself, not in an entry.
-    fn of(kind: &Kind, is_of_root: bool) -> Self {
+    fn of(kind: &ColumnKind, is_of_root: bool) -> Self {
         Self::Field(match kind {
-            Kind::Entry => return Self::Entry(Indexes::new()),
-            Kind::UInt(slot, width) => unsigned(kind, *slot, *width),
-            Kind::Int(slot, width) => signed(kind, *slot, *width),
-            Kind::Timestamp(slot, unit) => timestamp(kind, *slot, *unit),
-            Kind::SinceMidnight(slot, unit) => since_midnight(kind, *slot, *unit),
-            Kind::Date(slot) => {
+            ColumnKind::Entry => return Self::Entry(IndexColumn::new()),
+            ColumnKind::UInt(slot, width) => unsigned(kind, *slot, *width),
+            ColumnKind::Int(slot, width) => signed(kind, *slot, *width),
+            ColumnKind::Timestamp(slot, unit) => timestamp(kind, *slot, *unit),
+            ColumnKind::SinceMidnight(slot, unit) => since_midnight(kind, *slot, *unit),
+            ColumnKind::Date(slot) => {
                 let slot = *slot;
                 numbers::<types::Date32Type, _>(kind, move |r: &Record<'_>| {
                     let days = r.read(&slot).map(i32::try_from).transpose();
                     days.map_err(|_| "the date is beyond the 32 bits of Arrow's days")
                 })
             }
-            Kind::Boolean(slot) => {
+            ColumnKind::Boolean(slot) => {
                 let slot = *slot;
                 Box::new(Booleans::new(move |r: &Record<'_>| match r.read(&slot) {
                     None => Ok(None),
@@ -437,12 +449,12 @@ impl Cell {
                     Some(_) => Err("a boolean is neither 0 nor 1"),
                 }))
             }
-            Kind::Enum(slot, enumeration) => {
+            ColumnKind::Enum(slot, enumeration) => {
                 let slot = *slot;
                 let names: Vec<&str> =
                     enumeration.elements.iter().map(|element| element.name.as_ref()).collect();
                 let enumeration = Arc::clone(enumeration);
-                Box::new(Words::new(&names, move |r: &Record<'_>| {
+                Box::new(WordColumn::new(&names, move |r: &Record<'_>| {
                     let Some(value) = r.read(&slot) else { return Ok(None) };
                     let mut elements = enumeration.elements.iter();
                     let index = elements.position(|element| element.value == value);
@@ -451,43 +463,45 @@ impl Cell {
                         .ok_or("the enumeration has no such element")
                 }))
             }
-            Kind::Ascii(slot) => Box::new(Plain::new(true, *slot)),
-            Kind::Unicode(slot) => {
+            ColumnKind::Ascii(slot) => Box::new(StringColumn::new(true, *slot)),
+            ColumnKind::Unicode(slot) => {
                 let slot = *slot;
-                Box::new(Made::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
+                Box::new(GeneratedStrings::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
                     let Some(text) = r.read(&slot) else { return Ok(false) };
                     std::str::from_utf8(text).map_err(|_| "the string is not UTF-8")?;
                     out.extend_from_slice(text);
                     Ok(true)
                 }))
             }
-            Kind::Binary(slot) => Box::new(Plain::new(false, *slot)),
-            Kind::Decimal(slot, _) => {
+            ColumnKind::Binary(slot) => Box::new(StringColumn::new(false, *slot)),
+            ColumnKind::Decimal(slot, _) => {
                 values::<types::Decimal128Type, _>(kind, *slot, |value| value.mantissa.into())
             }
-            Kind::Mantissa(slot) => {
+            ColumnKind::Mantissa(slot) => {
                 values::<types::Int64Type, _>(kind, *slot, |value| value.mantissa)
             }
-            Kind::Exponent(slot) => {
+            ColumnKind::Exponent(slot) => {
                 values::<types::Int32Type, _>(kind, *slot, |value| value.exponent)
             }
-            Kind::Float(slot) => {
+            ColumnKind::Float(slot) => {
                 values::<types::Float64Type, _>(kind, *slot, |value| value.to_f64())
             }
-            Kind::Constant(value, at) => constant(kind, value, *at, is_of_root && at.is_none()),
-            Kind::Present(index) => {
+            ColumnKind::Constant(value, at) => {
+                constant(kind, value, *at, is_of_root && at.is_none())
+            }
+            ColumnKind::Present(index) => {
                 let index = *index;
                 Box::new(Booleans::new(move |r: &Record<'_>| {
                     Ok(Some(matches!(r.value(index), FieldValue::Group(_))))
                 }))
             }
-            Kind::Length(slot) => numbers::<types::UInt32Type, _>(kind, Lengths(*slot)),
-            Kind::Json(index) => {
+            ColumnKind::Length(slot) => numbers::<types::UInt32Type, _>(kind, Lengths(*slot)),
+            ColumnKind::Json(index) => {
                 let index = *index;
-                Box::new(Made::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
+                Box::new(GeneratedStrings::new(true, move |r: &Record<'_>, out: &mut Vec<u8>| {
                     match r.value(index) {
                         FieldValue::Dynamic(_, inner) => {
-                            push_record(out, inner, Form::Named);
+                            push_record(out, inner, JsonForm::Named);
                             Ok(true)
                         }
                         _ => Ok(false),

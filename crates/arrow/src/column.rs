@@ -13,12 +13,12 @@ use tickwire_fast::{ColumnBlock, Entries, FieldValue, NumberKind, Record, Repeat
 use crate::recycled::ROOM_BEHIND;
 use crate::strings::Strings;
 use crate::validity::Validity;
-use crate::values::{Spread, Values};
+use crate::values::{ColumnNumbers, RowSpread};
 
 /// Initial capacity of a column of booleans, rows.
 const ROWS: usize = 8192;
 /// Why a column cannot hold a value.
-pub(crate) type Misfit = &'static str;
+pub(crate) type ColumnMisfit = &'static str;
 
 /// The values of one field.
 pub(crate) trait Column: Send {
@@ -26,16 +26,20 @@ pub(crate) trait Column: Send {
     fn len(&self) -> usize;
 
     /// Appends the record's value `count` times.
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit>;
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), ColumnMisfit>;
 
     /// Appends the values of a sequence's entries.
-    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), Misfit> {
+    fn append_entries(&mut self, entries: &Entries<'_>) -> Result<(), ColumnMisfit> {
         entries.iter().try_for_each(|entry| self.append(&entry, 1))
     }
 
     /// Appends the values of a block's records, each for the number of rows that `spread` gives. Only for
     /// columns whose values [always fit](crate::flat); the only error is too many bytes of strings.
-    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit>;
+    fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+    ) -> Result<(), ColumnMisfit>;
 
     fn append_nulls(&mut self, count: usize);
 
@@ -46,22 +50,26 @@ pub(crate) trait Column: Send {
 }
 
 /// Reads the numbers of a column.
-pub(crate) trait Source<V>: Send {
+pub(crate) trait ValueSource<V>: Send {
     /// Returns a record's number.
-    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit>;
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, ColumnMisfit>;
 
     /// Appends the numbers of a block's records.
-    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
-    where
+    fn append_block<A>(
+        &self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+        values: &mut ColumnNumbers<A>,
+    ) where
         A: ArrowPrimitiveType<Native = V>;
 }
 
-impl<V, F: Fn(&Record<'_>) -> Result<Option<V>, Misfit> + Send> Source<V> for F {
-    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
+impl<V, F: Fn(&Record<'_>) -> Result<Option<V>, ColumnMisfit> + Send> ValueSource<V> for F {
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, ColumnMisfit> {
         self(record)
     }
 
-    fn append_block<A>(&self, _: &ColumnBlock, _: &Spread<'_>, _: &mut Values<A>)
+    fn append_block<A>(&self, _: &ColumnBlock, _: &RowSpread<'_>, _: &mut ColumnNumbers<A>)
     where
         A: ArrowPrimitiveType<Native = V>,
     {
@@ -75,17 +83,21 @@ pub(crate) struct FromSlot<K, F> {
     pub(crate) convert: F,
 }
 
-impl<K, V, F> Source<V> for FromSlot<K, F>
+impl<K, V, F> ValueSource<V> for FromSlot<K, F>
 where
     K: NumberKind,
     F: Fn(K::Number) -> V + Send,
 {
-    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, ColumnMisfit> {
         Ok(record.read_number(&self.slot).map(&self.convert))
     }
 
-    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
-    where
+    fn append_block<A>(
+        &self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+        values: &mut ColumnNumbers<A>,
+    ) where
         A: ArrowPrimitiveType<Native = V>,
     {
         let numbers = block.numbers(&self.slot).map(&self.convert);
@@ -96,13 +108,17 @@ where
 /// Number of entries of a sequence.
 pub(crate) struct Lengths(pub(crate) Slot<Repeated>);
 
-impl Source<u32> for Lengths {
-    fn of(&self, record: &Record<'_>) -> Result<Option<u32>, Misfit> {
+impl ValueSource<u32> for Lengths {
+    fn of(&self, record: &Record<'_>) -> Result<Option<u32>, ColumnMisfit> {
         Ok(record.read(&self.0).map(|entries| entries.len() as u32))
     }
 
-    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
-    where
+    fn append_block<A>(
+        &self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+        values: &mut ColumnNumbers<A>,
+    ) where
         A: ArrowPrimitiveType<Native = u32>,
     {
         values.append_block(block.lengths(&self.0), block.presence(&self.0), block.all(), spread);
@@ -122,13 +138,17 @@ impl<V> Fixed<V> {
     }
 }
 
-impl<V: Copy + Send> Source<V> for Fixed<V> {
-    fn of(&self, record: &Record<'_>) -> Result<Option<V>, Misfit> {
+impl<V: Copy + Send> ValueSource<V> for Fixed<V> {
+    fn of(&self, record: &Record<'_>) -> Result<Option<V>, ColumnMisfit> {
         Ok(self.is_in(record).then_some(self.value))
     }
 
-    fn append_block<A>(&self, block: &ColumnBlock, spread: &Spread<'_>, values: &mut Values<A>)
-    where
+    fn append_block<A>(
+        &self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+        values: &mut ColumnNumbers<A>,
+    ) where
         A: ArrowPrimitiveType<Native = V>,
     {
         let presence = self.at.map_or(block.there(), |index| block.presence_of(index));
@@ -138,19 +158,19 @@ impl<V: Copy + Send> Source<V> for Fixed<V> {
 }
 
 /// A column of numbers, and the function that reads one from a record.
-pub(crate) struct Numbers<A: ArrowPrimitiveType, R> {
+pub(crate) struct NumberColumn<A: ArrowPrimitiveType, R> {
     data_type: DataType,
     read: R,
-    values: Values<A>,
+    values: ColumnNumbers<A>,
 }
 
-impl<A, R> Numbers<A, R>
+impl<A, R> NumberColumn<A, R>
 where
     A: ArrowPrimitiveType,
-    R: Source<A::Native>,
+    R: ValueSource<A::Native>,
 {
     pub(crate) fn new(data_type: DataType, read: R) -> Self {
-        Self { data_type, read, values: Values::new() }
+        Self { data_type, read, values: ColumnNumbers::new() }
     }
 
     fn array(&mut self) -> PrimitiveArray<A> {
@@ -179,12 +199,16 @@ impl Column for Same {
         self.rows
     }
 
-    fn append(&mut self, _: &Record<'_>, count: usize) -> Result<(), Misfit> {
+    fn append(&mut self, _: &Record<'_>, count: usize) -> Result<(), ColumnMisfit> {
         self.rows += count;
         Ok(())
     }
 
-    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+    fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+    ) -> Result<(), ColumnMisfit> {
         self.rows += spread.rows(block.len());
         Ok(())
     }
@@ -208,21 +232,25 @@ impl Column for Same {
     }
 }
 
-impl<A, R> Column for Numbers<A, R>
+impl<A, R> Column for NumberColumn<A, R>
 where
     A: ArrowPrimitiveType,
-    R: Source<A::Native>,
+    R: ValueSource<A::Native>,
 {
     fn len(&self) -> usize {
         self.values.len()
     }
 
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), ColumnMisfit> {
         self.values.append(self.read.of(record)?, count);
         Ok(())
     }
 
-    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+    fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+    ) -> Result<(), ColumnMisfit> {
         self.read.append_block(block, spread, &mut self.values);
         Ok(())
     }
@@ -241,35 +269,39 @@ where
 }
 
 /// A column of words from a fixed list, such as the elements of an enumeration.
-pub(crate) struct Words<R> {
-    keys: Numbers<types::Int16Type, R>,
+pub(crate) struct WordColumn<R> {
+    keys: NumberColumn<types::Int16Type, R>,
     words: ArrayRef,
 }
 
-impl<R> Words<R>
+impl<R> WordColumn<R>
 where
-    R: Source<i16>,
+    R: ValueSource<i16>,
 {
     /// Creates the column; `read` returns a word's index.
     pub(crate) fn new(words: &[&str], read: R) -> Self {
         let words = Arc::new(StringArray::from_iter_values(words));
-        Self { keys: Numbers::new(DataType::Int16, read), words }
+        Self { keys: NumberColumn::new(DataType::Int16, read), words }
     }
 }
 
-impl<R> Column for Words<R>
+impl<R> Column for WordColumn<R>
 where
-    R: Source<i16>,
+    R: ValueSource<i16>,
 {
     fn len(&self) -> usize {
         self.keys.len()
     }
 
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), ColumnMisfit> {
         self.keys.append(record, count)
     }
 
-    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+    fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+    ) -> Result<(), ColumnMisfit> {
         self.keys.append_block(block, spread)
     }
 
@@ -295,7 +327,7 @@ pub(crate) struct Booleans<R> {
 
 impl<R> Booleans<R>
 where
-    R: Fn(&Record<'_>) -> Result<Option<bool>, Misfit>,
+    R: Fn(&Record<'_>) -> Result<Option<bool>, ColumnMisfit>,
 {
     pub(crate) fn new(read: R) -> Self {
         let values = BooleanBufferBuilder::new(ROWS);
@@ -305,13 +337,13 @@ where
 
 impl<R> Column for Booleans<R>
 where
-    R: Fn(&Record<'_>) -> Result<Option<bool>, Misfit> + Send,
+    R: Fn(&Record<'_>) -> Result<Option<bool>, ColumnMisfit> + Send,
 {
     fn len(&self) -> usize {
         self.values.len()
     }
 
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), ColumnMisfit> {
         match (self.read)(record)? {
             Some(value) => {
                 self.values.append_n(count, value);
@@ -322,7 +354,7 @@ where
         Ok(())
     }
 
-    fn append_block(&mut self, _: &ColumnBlock, _: &Spread<'_>) -> Result<(), Misfit> {
+    fn append_block(&mut self, _: &ColumnBlock, _: &RowSpread<'_>) -> Result<(), ColumnMisfit> {
         unreachable!("a column whose values may not fit takes messages one by one")
     }
 
@@ -342,27 +374,31 @@ where
 }
 
 /// A column of a string field; values always fit, up to the limit on their total size.
-pub(crate) struct Plain {
+pub(crate) struct StringColumn {
     slot: Slot<Text>,
     strings: Strings,
 }
 
-impl Plain {
+impl StringColumn {
     pub(crate) fn new(is_text: bool, slot: Slot<Text>) -> Self {
         Self { slot, strings: Strings::new(is_text) }
     }
 }
 
-impl Column for Plain {
+impl Column for StringColumn {
     fn len(&self) -> usize {
         self.strings.len()
     }
 
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), ColumnMisfit> {
         self.strings.append(record.read(&self.slot), count)
     }
 
-    fn append_block(&mut self, block: &ColumnBlock, spread: &Spread<'_>) -> Result<(), Misfit> {
+    fn append_block(
+        &mut self,
+        block: &ColumnBlock,
+        spread: &RowSpread<'_>,
+    ) -> Result<(), ColumnMisfit> {
         self.strings.append_block(block, &self.slot, spread)
     }
 
@@ -381,36 +417,36 @@ impl Column for Plain {
 
 /// A column of generated strings: `read` appends the record's string to an empty buffer and returns whether
 /// there is one.
-pub(crate) struct Made<R> {
+pub(crate) struct GeneratedStrings<R> {
     read: R,
     buffer: Vec<u8>,
     strings: Strings,
 }
 
-impl<R> Made<R>
+impl<R> GeneratedStrings<R>
 where
-    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit>,
+    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, ColumnMisfit>,
 {
     pub(crate) fn new(is_text: bool, read: R) -> Self {
         Self { read, buffer: Vec::new(), strings: Strings::new(is_text) }
     }
 }
 
-impl<R> Column for Made<R>
+impl<R> Column for GeneratedStrings<R>
 where
-    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit> + Send,
+    R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, ColumnMisfit> + Send,
 {
     fn len(&self) -> usize {
         self.strings.len()
     }
 
-    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
+    fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), ColumnMisfit> {
         self.buffer.clear();
         let is_present = (self.read)(record, &mut self.buffer)?;
         self.strings.append(is_present.then_some(&self.buffer[..]), count)
     }
 
-    fn append_block(&mut self, _: &ColumnBlock, _: &Spread<'_>) -> Result<(), Misfit> {
+    fn append_block(&mut self, _: &ColumnBlock, _: &RowSpread<'_>) -> Result<(), ColumnMisfit> {
         unreachable!("a column whose values may not fit takes messages one by one")
     }
 

@@ -4,8 +4,8 @@ use tickwire_fast::{ColumnBlock, Entries, Message, Repeated, Slot};
 
 use crate::builder::{Cells, Unfitting};
 use crate::strings::BYTES_MAX;
-use crate::table::{Constant, Inner, Kind, SequenceNode, Table};
-use crate::values::Spread;
+use crate::table::{ColumnKind, Constant, NestedNode, SequenceNode, TemplateTable};
+use crate::values::RowSpread;
 
 /// Longest string that [`Message::long_string_bytes`] does not count, bytes.
 const SHORT_STRING: usize = 7;
@@ -18,7 +18,7 @@ const FITS: &str = "there is room for the strings of what waits, and all else fi
 ///
 /// The messages' own fields and the entries are collected in one block each. When a block is full, each
 /// column takes its values from the block in one loop.
-pub(crate) struct Flat {
+pub(crate) struct FlatTable {
     roots: ColumnBlock,
     /// Rows of each message in `roots`.
     counts: Vec<u32>,
@@ -38,13 +38,13 @@ struct FlatSequence {
     entries: ColumnBlock,
 }
 
-impl Flat {
+impl FlatTable {
     /// Returns the plan; `None` if rows depend on more than the number of entries, or if a value may not fit.
-    pub(crate) fn of(table: &Table) -> Option<Self> {
+    pub(crate) fn of(table: &TemplateTable) -> Option<Self> {
         let program = &table.program;
         let sequence = match &*table.root.inner {
             [] => None,
-            [Inner::Sequence(sequence)] if is_last(sequence, table) => Some(FlatSequence {
+            [NestedNode::Sequence(sequence)] if is_last(sequence, table) => Some(FlatSequence {
                 slot: sequence.slot,
                 index: sequence.entry,
                 columns: sequence.node.columns.clone(),
@@ -134,7 +134,7 @@ impl Flat {
     }
 
     fn append_roots(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
-        let spread = Spread::of(&self.counts);
+        let spread = RowSpread::of(&self.counts);
         append(cells, &self.columns, &mut self.roots, &spread)?;
         self.roots.clear();
         self.counts.clear();
@@ -159,7 +159,7 @@ impl Flat {
 
 impl FlatSequence {
     fn append(&mut self, cells: &mut Cells) -> Result<(), Unfitting> {
-        append(cells, &self.columns, &mut self.entries, &Spread::One)?;
+        append(cells, &self.columns, &mut self.entries, &RowSpread::One)?;
         self.entries.clear();
         Ok(())
     }
@@ -170,7 +170,7 @@ fn append(
     cells: &mut Cells,
     columns: &[usize],
     block: &mut ColumnBlock,
-    spread: &Spread<'_>,
+    spread: &RowSpread<'_>,
 ) -> Result<(), Unfitting> {
     if block.is_empty() {
         return Ok(());
@@ -183,17 +183,19 @@ fn append(
 }
 
 /// True if the table has one row per entry of the sequence, and no columns after it.
-fn is_last(sequence: &SequenceNode, table: &Table) -> bool {
+fn is_last(sequence: &SequenceNode, table: &TemplateTable) -> bool {
     sequence.node.inner.is_empty() && sequence.all.end == table.kinds.len()
 }
 
 /// True if the column can hold every value that a decoder returns.
-fn fits_always(kind: &Kind) -> bool {
+fn fits_always(kind: &ColumnKind) -> bool {
     match kind {
-        Kind::Boolean(_) | Kind::Enum(..) | Kind::Date(_) | Kind::Unicode(_) | Kind::Json(_) => {
-            false
-        }
-        Kind::Constant(constant, _) => {
+        ColumnKind::Boolean(_)
+        | ColumnKind::Enum(..)
+        | ColumnKind::Date(_)
+        | ColumnKind::Unicode(_)
+        | ColumnKind::Json(_) => false,
+        ColumnKind::Constant(constant, _) => {
             !matches!(constant, Constant::Binary(_) | Constant::Boolean(_))
         }
         _ => true,

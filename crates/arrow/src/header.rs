@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use tickwire_text::Header;
 
 use crate::strings::MissingTexts;
-use crate::values::{Spread, Values};
+use crate::values::{ColumnNumbers, RowSpread};
 
 /// Time zone of capture times.
 const UTC: &str = "UTC";
@@ -90,13 +90,13 @@ impl Texts {
 }
 
 /// A column of addresses; each distinct address is formatted once.
-pub(crate) struct Addresses {
+pub(crate) struct AddressColumn {
     texts: Texts,
     /// The previous row's address and its index.
     last: Option<(SocketAddr, u32)>,
 }
 
-impl Addresses {
+impl AddressColumn {
     pub(crate) fn new() -> Self {
         Self { texts: Texts::new(), last: None }
     }
@@ -128,13 +128,13 @@ const WAITING_MAX: usize = 64;
 struct RepeatedValues<A: ArrowPrimitiveType> {
     waiting: [A::Native; WAITING_MAX],
     presence: u64,
-    values: Values<A>,
+    values: ColumnNumbers<A>,
 }
 
 impl<A: ArrowPrimitiveType> RepeatedValues<A> {
     fn new() -> Self {
         let waiting = [A::Native::default(); WAITING_MAX];
-        Self { waiting, presence: 0, values: Values::new() }
+        Self { waiting, presence: 0, values: ColumnNumbers::new() }
     }
 
     fn set(&mut self, message: usize, value: Option<A::Native>) {
@@ -142,7 +142,7 @@ impl<A: ArrowPrimitiveType> RepeatedValues<A> {
         self.presence |= u64::from(value.is_some()) << message;
     }
 
-    fn append(&mut self, spread: &Spread<'_>, count: usize, all: u64) {
+    fn append(&mut self, spread: &RowSpread<'_>, count: usize, all: u64) {
         let waiting = self.waiting[..count].iter().copied();
         self.values.append_block(waiting, self.presence, all, spread);
         self.presence = 0;
@@ -157,8 +157,8 @@ pub(crate) struct HeaderColumns {
     offsets: RepeatedValues<UInt64Type>,
     times: RepeatedValues<TimestampNanosecondType>,
     seq_nums: Option<RepeatedValues<UInt64Type>>,
-    sources: Addresses,
-    destinations: Addresses,
+    sources: AddressColumn,
+    destinations: AddressColumn,
 }
 
 impl HeaderColumns {
@@ -169,8 +169,8 @@ impl HeaderColumns {
             offsets: RepeatedValues::new(),
             times: RepeatedValues::new(),
             seq_nums: (numbers == PacketNumbers::Column).then(RepeatedValues::new),
-            sources: Addresses::new(),
-            destinations: Addresses::new(),
+            sources: AddressColumn::new(),
+            destinations: AddressColumn::new(),
         }
     }
 
@@ -194,7 +194,7 @@ impl HeaderColumns {
 
     fn append_waiting(&mut self) {
         let count = self.counts.len();
-        let spread = Spread::of(&self.counts);
+        let spread = RowSpread::of(&self.counts);
         let all = if count == 0 { 0 } else { u64::MAX >> (WAITING_MAX - count) };
         self.packets.append(&spread, count, all);
         self.offsets.append(&spread, count, all);

@@ -2,13 +2,13 @@
 //!
 //! A [`TableBuilder`] takes the messages of one template and hands out record batches. A message becomes one
 //! row; if it has sequences, one row per innermost entry, with the enclosing fields repeated, as in
-//! [`tickwire_text::Csv`]. No value is rounded or dropped: see [`Table`] for the types.
+//! [`tickwire_text::Csv`]. No value is rounded or dropped: see [`TemplateTable`] for the types.
 //!
 //! # Examples
 //!
 //! ```
 //! use std::sync::Arc;
-//! use tickwire_arrow::{Table, TableBuilder, TableOptions};
+//! use tickwire_arrow::{TableBuilder, TableOptions, TemplateTable};
 //! use tickwire_fast::{Decoder, Program, TemplateSet};
 //! use tickwire_text::Header;
 //!
@@ -17,7 +17,7 @@
 //!     <sequence name="Levels"><decimal name="Price"/><uInt32 name="Size"/></sequence>
 //!     </template></templates>"#;
 //! let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
-//! let mut builder = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+//! let mut builder = TableBuilder::new(TemplateTable::of(&program, 0, &TableOptions::default()));
 //!
 //! let mut decoder = Decoder::new(program);
 //! let bytes = [0xC0, 0x81, b'A' | 0x80, 0x82, 0xFF, 0x8A, 0x87, 0xFF, 0x8B, 0x85];
@@ -67,12 +67,12 @@ mod writer;
 
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
-pub use builder::{TableBuilder, Unfit};
+pub use builder::{ColumnValueError, TableBuilder};
 pub use encoders::{EncoderQueue, Encoders};
 pub use errors::{ErrorsBuilder, LostData};
 pub use partial_file::PartialFile;
 pub use partition::{PartitionKey, Partitioning, UnfitKey, joined};
 pub use rows::{RowMisfit, RowTable, RowType, RowValue};
 pub use size::batch_bytes;
-pub use table::{Decimals, Rows, Table, TableOptions};
+pub use table::{Decimals, RowUnit, TableOptions, TemplateTable};
 pub use writer::{FileFormat, TableWriter, WriteError};

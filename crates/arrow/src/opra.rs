@@ -21,11 +21,12 @@ use arrow_array::builder::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field as Column, Schema, SchemaRef, TimeUnit};
 use tickwire_opra::{
-    BEST_BID, BEST_OFFER, Category, Chars, Entry, Field, Kind, Message, Version, group_of,
+    BEST_BID, BEST_OFFER, Category, Chars, Field, OpraEntry, OpraFieldKind, OpraMessage,
+    OpraVersion, group_of,
 };
 use tickwire_text::Header;
 
-use crate::builder::Unfit;
+use crate::builder::ColumnValueError;
 use crate::header::{self, HeaderColumns, PacketNumbers};
 use crate::table::Decimals;
 
@@ -66,7 +67,7 @@ pub fn table_name(category: Category) -> &'static str {
 
 /// Returns all columns of a category, in wire order.
 pub fn columns_of(category: Category) -> Vec<&'static str> {
-    sources(category).into_iter().map(Source::name).collect()
+    sources(category).into_iter().map(OpraColumnSource::name).collect()
 }
 
 /// Builds record batches from the messages of one category.
@@ -74,13 +75,13 @@ pub struct CategoryBuilder {
     category: Category,
     schema: SchemaRef,
     header: HeaderColumns,
-    cells: Vec<(Source, Cell)>,
+    cells: Vec<(OpraColumnSource, OpraColumnBuilder)>,
     rows: usize,
 }
 
 /// Source of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum OpraColumnSource {
     /// A field of the message.
     Field(Field),
     /// The field `time`, converted to a time of day.
@@ -91,7 +92,7 @@ enum Source {
     Entry,
 }
 
-enum Cell {
+enum OpraColumnBuilder {
     Code(StringBuilder),
     Chars(StringBuilder),
     Text(StringBuilder),
@@ -110,9 +111,9 @@ impl CategoryBuilder {
         wanted: impl Fn(&str) -> bool,
         metadata: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
-        let wanted = |source: &Source| wanted(source.name());
+        let wanted = |source: &OpraColumnSource| wanted(source.name());
         let cells = sources(category).into_iter().filter(wanted).map(|source| {
-            let cell = Cell::of(category, source, decimals);
+            let cell = OpraColumnBuilder::of(category, source, decimals);
             (source, cell)
         });
         let cells: Vec<_> = cells.collect();
@@ -139,16 +140,20 @@ impl CategoryBuilder {
     /// Appends the rows of a message and returns their number.
     ///
     /// # Errors
-    /// [`Unfit`] for a code that is not a character, or an undefined denominator code; no row of the message
+    /// [`ColumnValueError`] for a code that is not a character, or an undefined denominator code; no row of the message
     /// is in the table then.
     ///
     /// # Panics
     /// If the message has another category.
-    pub fn push(&mut self, header: &Header<'_>, message: &Message<'_>) -> Result<usize, Unfit> {
+    pub fn push(
+        &mut self,
+        header: &Header<'_>,
+        message: &OpraMessage<'_>,
+    ) -> Result<usize, ColumnValueError> {
         assert_eq!(message.category(), self.category, "the message is of another category");
         for (source, cell) in &self.cells {
             cell.check(*source, message)
-                .map_err(|why| Unfit { column: source.name().to_owned(), why })?;
+                .map_err(|why| ColumnValueError { column: source.name().to_owned(), why })?;
         }
         let entries = message.entries();
         let rows = entries.len().max(1);
@@ -176,27 +181,30 @@ impl CategoryBuilder {
 }
 
 /// Returns the sources of a category's columns: fields of version 2.0, fields of 1.03 only, then the group's.
-fn sources(category: Category) -> Vec<Source> {
-    let mut fields = category.fields(Version::V2).to_vec();
+fn sources(category: Category) -> Vec<OpraColumnSource> {
+    let mut fields = category.fields(OpraVersion::V2).to_vec();
     if category == Category::Quote {
         fields.extend(BEST_BID.iter().chain(&BEST_OFFER));
     }
-    let reserved = category.fields(Version::V1).iter();
-    fields.extend(reserved.filter(|field| !category.fields(Version::V2).contains(field)));
+    let reserved = category.fields(OpraVersion::V1).iter();
+    fields.extend(reserved.filter(|field| !category.fields(OpraVersion::V2).contains(field)));
     if category == Category::Quote {
         // Ends each appendage of a 1.03 message.
         fields.push(Field::Reserved2);
     }
-    let mut sources: Vec<Source> = fields.into_iter().map(Source::Field).collect();
-    if let Some(time) = sources.iter().position(|source| *source == Source::Field(Field::Time)) {
-        sources.insert(time + 1, Source::TimeOfDay);
+    let mut sources: Vec<OpraColumnSource> =
+        fields.into_iter().map(OpraColumnSource::Field).collect();
+    if let Some(time) =
+        sources.iter().position(|source| *source == OpraColumnSource::Field(Field::Time))
+    {
+        sources.insert(time + 1, OpraColumnSource::TimeOfDay);
     }
     if category == Category::Underlying {
-        sources.extend([Field::IndexCount, Field::SpotCount].map(Source::Field));
-        sources.push(Source::Entry);
-        let members = [Version::V2, Version::V1].into_iter().flat_map(|version| {
+        sources.extend([Field::IndexCount, Field::SpotCount].map(OpraColumnSource::Field));
+        sources.push(OpraColumnSource::Entry);
+        let members = [OpraVersion::V2, OpraVersion::V1].into_iter().flat_map(|version| {
             let groups = b" IF".iter().filter_map(move |code| group_of(version, (*code).into()));
-            groups.flat_map(|group| group.fields).map(|field| Source::Member(*field))
+            groups.flat_map(|group| group.fields).map(|field| OpraColumnSource::Member(*field))
         });
         for member in members {
             if !sources.contains(&member) {
@@ -207,7 +215,7 @@ fn sources(category: Category) -> Vec<Source> {
     sources
 }
 
-impl Source {
+impl OpraColumnSource {
     const fn name(self) -> &'static str {
         match self {
             Self::Field(Field::Time) => TIME_CODE,
@@ -219,10 +227,10 @@ impl Source {
 }
 
 /// Converts HHMMSSmmm (1.03: HHMMSS) to milliseconds since midnight; `None` if the digits are not a time.
-fn time_of_day(version: Version, time: u32) -> Option<i32> {
+fn time_of_day(version: OpraVersion, time: u32) -> Option<i32> {
     let (seconds, millis) = match version {
-        Version::V2 => (time / 1_000, time % 1_000),
-        Version::V1 => (time, 0),
+        OpraVersion::V2 => (time / 1_000, time % 1_000),
+        OpraVersion::V1 => (time, 0),
     };
     let (hour, minute, second) = (seconds / 10_000, seconds / 100 % 100, seconds % 100);
     let is_time = hour < 24 && minute < 60 && second < 60;
@@ -231,7 +239,7 @@ fn time_of_day(version: Version, time: u32) -> Option<i32> {
 }
 
 /// Returns the digits of a price and its decimal places; `None` if the message lacks the field.
-fn price(message: &Message<'_>, field: Field) -> Option<Result<(u32, u32), &'static str>> {
+fn price(message: &OpraMessage<'_>, field: Field) -> Option<Result<(u32, u32), &'static str>> {
     // An absent price is null, whatever the denominator code.
     let value = message.number(field)?;
     if value == 0 {
@@ -242,30 +250,30 @@ fn price(message: &Message<'_>, field: Field) -> Option<Result<(u32, u32), &'sta
     Some(places.filter(|(_, places)| *places <= PRICE_SCALE).ok_or(NO_DENOMINATOR))
 }
 
-impl Cell {
-    fn of(category: Category, source: Source, decimals: Decimals) -> Self {
+impl OpraColumnBuilder {
+    fn of(category: Category, source: OpraColumnSource, decimals: Decimals) -> Self {
         let field = match source {
-            Source::Field(field) | Source::Member(field) => field,
-            Source::Entry => return Self::Number(UInt32Builder::new()),
-            Source::TimeOfDay => return Self::Time(Time32MillisecondBuilder::new()),
+            OpraColumnSource::Field(field) | OpraColumnSource::Member(field) => field,
+            OpraColumnSource::Entry => return Self::Number(UInt32Builder::new()),
+            OpraColumnSource::TimeOfDay => return Self::Time(Time32MillisecondBuilder::new()),
         };
         let has = |denominator: Field| {
-            category.fields(Version::V2).contains(&denominator)
+            category.fields(OpraVersion::V2).contains(&denominator)
                 || category == Category::Quote
                     && (BEST_BID.contains(&denominator) || BEST_OFFER.contains(&denominator))
         };
         let is_price = field.denominator().is_some_and(has);
-        match (field.kind(Version::V2), decimals) {
+        match (field.kind(OpraVersion::V2), decimals) {
             (_, Decimals::Float64) if is_price => Self::PriceFloat(Float64Builder::new()),
             (_, Decimals::Exact) if is_price => {
                 let data_type = DataType::Decimal128(PRICE_PRECISION, PRICE_SCALE as i8);
                 Self::Price(Decimal128Builder::new().with_data_type(data_type))
             }
-            (Kind::Character, _) => Self::Code(StringBuilder::new()),
-            (Kind::Number(_), _) => Self::Number(UInt32Builder::new()),
-            (Kind::SeqNum(_), _) => Self::SeqNum(UInt64Builder::new()),
-            (Kind::Chars(_), _) => Self::Chars(StringBuilder::new()),
-            (Kind::Text, _) => Self::Text(StringBuilder::new()),
+            (OpraFieldKind::Character, _) => Self::Code(StringBuilder::new()),
+            (OpraFieldKind::Number(_), _) => Self::Number(UInt32Builder::new()),
+            (OpraFieldKind::SeqNum(_), _) => Self::SeqNum(UInt64Builder::new()),
+            (OpraFieldKind::Chars(_), _) => Self::Chars(StringBuilder::new()),
+            (OpraFieldKind::Text, _) => Self::Text(StringBuilder::new()),
         }
     }
 
@@ -281,8 +289,12 @@ impl Cell {
     }
 
     /// Checks that the column can hold the message's value.
-    fn check(&self, source: Source, message: &Message<'_>) -> Result<(), &'static str> {
-        let Source::Field(field) = source else { return Ok(()) };
+    fn check(
+        &self,
+        source: OpraColumnSource,
+        message: &OpraMessage<'_>,
+    ) -> Result<(), &'static str> {
+        let OpraColumnSource::Field(field) = source else { return Ok(()) };
         let number = message.number(field);
         match self {
             Self::Code(_) if number.is_some_and(|code| char::from_u32(code).is_none()) => {
@@ -296,22 +308,27 @@ impl Cell {
     }
 
     /// Appends one value: of an entry of the group, or of a message without a group.
-    fn append(&mut self, source: Source, message: &Message<'_>, entry: Option<(usize, &Entry)>) {
+    fn append(
+        &mut self,
+        source: OpraColumnSource,
+        message: &OpraMessage<'_>,
+        entry: Option<(usize, &OpraEntry)>,
+    ) {
         match source {
-            Source::Field(field) => self.append_field(field, message),
-            Source::TimeOfDay => {
+            OpraColumnSource::Field(field) => self.append_field(field, message),
+            OpraColumnSource::TimeOfDay => {
                 if let Self::Time(times) = self {
                     let time = message.number(Field::Time);
                     times.append_option(time.and_then(|time| time_of_day(message.version(), time)));
                 }
             }
-            Source::Entry => {
+            OpraColumnSource::Entry => {
                 if let Self::Number(numbers) = self {
                     numbers.append_option(entry.map(|(index, _)| index as u32));
                 }
             }
-            Source::Member(field) => {
-                let is_there = |group: tickwire_opra::Group| {
+            OpraColumnSource::Member(field) => {
+                let is_there = |group: tickwire_opra::OpraGroup| {
                     group.fields.contains(&field) && message.has(field)
                 };
                 let entry = entry.filter(|_| message.group().is_some_and(is_there));
@@ -320,7 +337,7 @@ impl Cell {
         }
     }
 
-    fn append_field(&mut self, field: Field, message: &Message<'_>) {
+    fn append_field(&mut self, field: Field, message: &OpraMessage<'_>) {
         let number = || message.number(field);
         let digits = || price(message, field).and_then(Result::ok);
         match self {
@@ -349,7 +366,7 @@ impl Cell {
         }
     }
 
-    fn append_member(&mut self, field: Field, entry: Option<&Entry>) {
+    fn append_member(&mut self, field: Field, entry: Option<&OpraEntry>) {
         match self {
             Self::Number(numbers) => numbers.append_option(entry.map(|entry| match field {
                 Field::DecimalPlacement => entry.decimal_placement,
@@ -398,11 +415,11 @@ mod tests {
 
     #[test]
     fn times_are_milliseconds_since_midnight() {
-        assert_eq!(time_of_day(Version::V2, 93_015_123), Some(34_215_123));
-        assert_eq!(time_of_day(Version::V1, 93_015), Some(34_215_000));
-        assert_eq!(time_of_day(Version::V2, 235_959_999), Some(86_399_999));
+        assert_eq!(time_of_day(OpraVersion::V2, 93_015_123), Some(34_215_123));
+        assert_eq!(time_of_day(OpraVersion::V1, 93_015), Some(34_215_000));
+        assert_eq!(time_of_day(OpraVersion::V2, 235_959_999), Some(86_399_999));
         for time in [240_000_000, 96_000_000, 90_060_000, u32::MAX] {
-            assert_eq!(time_of_day(Version::V2, time), None, "{time}");
+            assert_eq!(time_of_day(OpraVersion::V2, time), None, "{time}");
         }
     }
 

@@ -66,12 +66,12 @@ impl Error for UnfitKey {}
 /// How the rows of a table are partitioned.
 #[derive(Clone, Debug)]
 pub struct Partitioning {
-    levels: Vec<Level>,
+    levels: Vec<PartitionLevel>,
 }
 
 /// A level of directories, one per key.
 #[derive(Clone, Debug)]
-struct Level {
+struct PartitionLevel {
     name: String,
     /// Columns of the key; a row's value is that of the first column that is not null. Empty if the table
     /// lacks the key.
@@ -87,9 +87,9 @@ impl Partitioning {
     /// A key matches several columns, or a column whose type cannot name directories; two keys have the same
     /// name.
     pub fn new(schema: &Schema, keys: &[PartitionKey]) -> Result<Self, UnfitKey> {
-        let mut levels: Vec<Level> = Vec::new();
+        let mut levels: Vec<PartitionLevel> = Vec::new();
         for key in keys {
-            let level = Level::of(schema, key)?;
+            let level = PartitionLevel::of(schema, key)?;
             if levels.iter().any(|other| other.name == level.name) {
                 return Err(UnfitKey(format!("two partition keys have the name {}", level.name)));
             }
@@ -155,7 +155,7 @@ pub fn joined(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<RecordBat
     }
 }
 
-impl Level {
+impl PartitionLevel {
     fn of(schema: &Schema, key: &PartitionKey) -> Result<Self, UnfitKey> {
         let fields = schema.fields();
         let found = |is_it: &dyn Fn(&str, Option<&str>) -> bool| -> Vec<usize> {

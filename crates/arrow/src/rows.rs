@@ -63,11 +63,11 @@ impl Error for RowMisfit {}
 /// Builds record batches from rows.
 pub struct RowTable {
     schema: SchemaRef,
-    cells: Vec<Cell>,
+    cells: Vec<RowColumnBuilder>,
     rows: usize,
 }
 
-enum Cell {
+enum RowColumnBuilder {
     Time(TimestampNanosecondBuilder),
     Number(UInt64Builder),
     Decimal(Decimal128Builder),
@@ -77,8 +77,10 @@ enum Cell {
 impl RowTable {
     /// Creates an empty table with these columns.
     pub fn new<'n>(columns: impl IntoIterator<Item = (&'n str, RowType)>) -> Self {
-        let columns: Vec<_> =
-            columns.into_iter().map(|(name, row_type)| (name, Cell::of(row_type))).collect();
+        let columns: Vec<_> = columns
+            .into_iter()
+            .map(|(name, row_type)| (name, RowColumnBuilder::of(row_type)))
+            .collect();
         let fields = columns.iter().map(|(name, cell)| Field::new(*name, cell.data_type(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let cells = columns.into_iter().map(|(_, cell)| cell).collect();
@@ -126,7 +128,7 @@ impl RowTable {
     /// Errors of Arrow; not expected for tables of this crate.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
-        let arrays = self.cells.iter_mut().map(Cell::finish).collect();
+        let arrays = self.cells.iter_mut().map(RowColumnBuilder::finish).collect();
         RecordBatch::try_new(self.schema.clone(), arrays)
     }
 }
@@ -153,7 +155,7 @@ fn time(ns: u64) -> Option<i64> {
     i64::try_from(ns).ok()
 }
 
-impl Cell {
+impl RowColumnBuilder {
     fn of(row_type: RowType) -> Self {
         match row_type {
             RowType::Time => Self::Time(TimestampNanosecondBuilder::new().with_timezone(UTC)),

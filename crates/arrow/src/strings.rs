@@ -7,16 +7,16 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use tickwire_fast::{ColumnBlock, Slot, Text};
 
-use crate::column::Misfit;
+use crate::column::ColumnMisfit;
 use crate::recycled::{ROOM_BEHIND, Recycled};
 use crate::text;
 use crate::validity::Validity;
-use crate::values::Spread;
+use crate::values::RowSpread;
 
 /// Limit of the bytes of a string column per batch.
 pub(crate) const BYTES_MAX: usize = 64 << 20;
 /// The column has no room for the strings of a row; an empty column may have.
-pub(crate) const FULL: Misfit = "the strings of its rows are longer than 64 MiB together";
+pub(crate) const FULL: ColumnMisfit = "the strings of its rows are longer than 64 MiB together";
 /// Short strings are copied as this many bytes.
 const SHORT_STEP: usize = 8;
 
@@ -99,7 +99,11 @@ impl Strings {
     }
 
     /// Appends a string, or null, `count` times.
-    pub(crate) fn append(&mut self, string: Option<&[u8]>, count: usize) -> Result<(), Misfit> {
+    pub(crate) fn append(
+        &mut self,
+        string: Option<&[u8]>,
+        count: usize,
+    ) -> Result<(), ColumnMisfit> {
         let Some(string) = string else {
             self.append_nulls(count);
             return Ok(());
@@ -143,8 +147,8 @@ impl Strings {
         &mut self,
         block: &ColumnBlock,
         slot: &Slot<Text>,
-        spread: &Spread<'_>,
-    ) -> Result<(), Misfit> {
+        spread: &RowSpread<'_>,
+    ) -> Result<(), ColumnMisfit> {
         let presence = block.presence(slot);
         if presence == 0 {
             self.append_nulls(spread.rows(block.len()));
@@ -152,10 +156,10 @@ impl Strings {
         }
         self.begin();
         match spread {
-            Spread::One if self.append_single_bytes(block, slot, presence) => {}
-            Spread::One if self.append_short_texts(block, slot, presence) => {}
-            Spread::One => self.append_texts(block, slot, presence)?,
-            Spread::Runs { counts, .. } => {
+            RowSpread::One if self.append_single_bytes(block, slot, presence) => {}
+            RowSpread::One if self.append_short_texts(block, slot, presence) => {}
+            RowSpread::One => self.append_texts(block, slot, presence)?,
+            RowSpread::Runs { counts, .. } => {
                 for (record, (text, count)) in block.texts(slot).zip(*counts).enumerate() {
                     let (is_present, count) = (presence >> record & 1 != 0, *count as usize);
                     match text.or_empty(is_present).short() {
@@ -231,7 +235,7 @@ impl Strings {
         block: &ColumnBlock,
         slot: &Slot<Text>,
         presence: u64,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), ColumnMisfit> {
         for (record, text) in block.texts(slot).enumerate() {
             let text = text.or_empty(presence >> record & 1 != 0);
             let len = match text.short() {

@@ -12,7 +12,7 @@ use tickwire_fast::{
     FieldHandle, FieldLayout, Int, Program, Repeated, Scaled, SegmentRef, Slot, SlotKind, Storage,
     Text, UInt,
 };
-use tickwire_text::outline::{Origin, Outline};
+use tickwire_text::outline::{FieldOrigin, Outline};
 
 use crate::header::{self, PacketNumbers};
 
@@ -33,7 +33,7 @@ pub enum Decimals {
 
 /// Unit of a row: an entry or a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowUnit {
     /// One row per innermost entry of a sequence, with the enclosing fields repeated; one row for a message
     /// without entries.
     #[default]
@@ -48,7 +48,7 @@ pub struct TableOptions {
     /// How decimals become columns.
     pub decimals: Decimals,
     /// Unit of a row.
-    pub rows: Rows,
+    pub rows: RowUnit,
     /// Additional metadata of the schema, such as the packets' framing.
     pub metadata: Vec<(String, String)>,
 }
@@ -74,17 +74,17 @@ pub struct TableOptions {
 /// The first columns say where the message came from: `pkt`, `off`, `time`, `seq_num`, `source`,
 /// `destination` and `line`.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct TemplateTable {
     pub(crate) program: Arc<Program>,
     pub(crate) template: usize,
     pub(crate) schema: SchemaRef,
-    pub(crate) kinds: Vec<Kind>,
-    pub(crate) root: Arc<Node>,
+    pub(crate) kinds: Vec<ColumnKind>,
+    pub(crate) root: Arc<SegmentNode>,
 }
 
 /// Type of a column, and the slot of its values in a record.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     UInt(Slot<UInt>, Width),
     Int(Slot<Int>, Width),
     Boolean(Slot<UInt>),
@@ -130,16 +130,16 @@ pub(crate) enum Constant {
 
 /// Columns of a segment (a message, group or sequence entry).
 #[derive(Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct SegmentNode {
     /// Columns of the segment's own fields.
     pub(crate) columns: Vec<usize>,
     /// Groups and sequences in the order of the template, which is the order of rows.
-    pub(crate) inner: Vec<Inner>,
+    pub(crate) inner: Vec<NestedNode>,
 }
 
 /// A group or sequence inside a segment.
 #[derive(Debug)]
-pub(crate) enum Inner {
+pub(crate) enum NestedNode {
     Group(GroupNode),
     Sequence(SequenceNode),
 }
@@ -150,7 +150,7 @@ pub(crate) struct GroupNode {
     pub(crate) index: usize,
     /// Column that says whether the group is present, if it is optional.
     pub(crate) present: Option<usize>,
-    pub(crate) node: Node,
+    pub(crate) node: SegmentNode,
     /// All columns of the group's fields.
     pub(crate) all: Range<usize>,
 }
@@ -160,12 +160,12 @@ pub(crate) struct SequenceNode {
     pub(crate) slot: Slot<Repeated>,
     /// Column of entry indexes.
     pub(crate) entry: usize,
-    pub(crate) node: Node,
+    pub(crate) node: SegmentNode,
     /// All columns of the entries, the index column included.
     pub(crate) all: Range<usize>,
 }
 
-impl Table {
+impl TemplateTable {
     /// Returns the columns of the template at this index of the program. Fields outside the program's
     /// projection have none.
     pub fn of(program: &Arc<Program>, template: usize, options: &TableOptions) -> Self {
@@ -208,15 +208,15 @@ struct Planning<'p> {
     program: &'p Program,
     outline: Outline<'p>,
     decimals: Decimals,
-    rows: Rows,
+    rows: RowUnit,
     fields: Vec<Field>,
     names: HashSet<String>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnKind>,
 }
 
 impl Planning<'_> {
-    fn node(&mut self, segment: SegmentRef) -> Node {
-        let mut node = Node::default();
+    fn node(&mut self, segment: SegmentRef) -> SegmentNode {
+        let mut node = SegmentNode::default();
         for (index, field) in self.program.fields_of(segment).iter().enumerate() {
             let handle = FieldHandle { segment, index };
             let path = self.program.path(self.program.field_ref(handle));
@@ -224,20 +224,21 @@ impl Planning<'_> {
                 Storage::Discarded => {}
                 Storage::Group(inner) => {
                     let group = self.group(*inner, index, field, &path);
-                    node.inner.push(Inner::Group(group));
+                    node.inner.push(NestedNode::Group(group));
                 }
                 Storage::Sequence { segment: inner, .. } => {
                     let Some(slot) = self.program.slot(handle) else { continue };
-                    let length = self.add(format!("{path}.length"), field.id, Kind::Length(slot));
+                    let length =
+                        self.add(format!("{path}.length"), field.id, ColumnKind::Length(slot));
                     node.columns.push(length);
-                    if self.rows == Rows::Messages {
+                    if self.rows == RowUnit::Messages {
                         continue;
                     }
                     let sequence = self.sequence(*inner, slot, &path);
-                    node.inner.push(Inner::Sequence(sequence));
+                    node.inner.push(NestedNode::Sequence(sequence));
                 }
                 Storage::Dynamic(_) => {
-                    node.columns.push(self.add(path, field.id, Kind::Json(index)));
+                    node.columns.push(self.add(path, field.id, ColumnKind::Json(index)));
                 }
                 _ => {
                     for (suffix, kind) in self.scalar(handle, field) {
@@ -258,7 +259,7 @@ impl Planning<'_> {
     ) -> GroupNode {
         let present = field
             .optional
-            .then(|| self.add(format!("{path}.present"), field.id, Kind::Present(index)));
+            .then(|| self.add(format!("{path}.present"), field.id, ColumnKind::Present(index)));
         let start = self.kinds.len();
         let node = self.node(inner);
         let all = start..self.kinds.len();
@@ -266,13 +267,13 @@ impl Planning<'_> {
     }
 
     fn sequence(&mut self, inner: SegmentRef, slot: Slot<Repeated>, path: &str) -> SequenceNode {
-        let entry = self.add(format!("{path}.entry"), None, Kind::Entry);
+        let entry = self.add(format!("{path}.entry"), None, ColumnKind::Entry);
         let node = self.node(inner);
         SequenceNode { slot, entry, node, all: entry..self.kinds.len() }
     }
 
     /// Adds a column and returns its index, not counting header columns.
-    fn add(&mut self, path: String, tag: Option<u32>, kind: Kind) -> usize {
+    fn add(&mut self, path: String, tag: Option<u32>, kind: ColumnKind) -> usize {
         let mut name = path.clone();
         let mut copies = 1;
         while !self.names.insert(name.clone()) {
@@ -288,7 +289,7 @@ impl Planning<'_> {
     }
 
     /// Returns the columns of a scalar field, each with the suffix of its name.
-    fn scalar(&self, handle: FieldHandle, field: &FieldLayout) -> Vec<(&'static str, Kind)> {
+    fn scalar(&self, handle: FieldHandle, field: &FieldLayout) -> Vec<(&'static str, ColumnKind)> {
         let constant = match &field.storage {
             Storage::Constant(value) => Some((value, None)),
             Storage::OptionalConstant(value) => Some((value, Some(handle.index))),
@@ -305,10 +306,13 @@ impl Planning<'_> {
                         (".exponent", Constant::Exponent(value.exponent)),
                     ],
                 };
-                columns.into_iter().map(|(name, value)| (name, Kind::Constant(value, at))).collect()
+                columns
+                    .into_iter()
+                    .map(|(name, value)| (name, ColumnKind::Constant(value, at)))
+                    .collect()
             }
             (Some((value, at)), _) => {
-                vec![("", Kind::Constant(constant_of(value, field_type), at))]
+                vec![("", ColumnKind::Constant(constant_of(value, field_type), at))]
             }
             (None, FieldType::Decimal) => self.decimal(handle),
             (None, _) => self.kind(handle, field_type).into_iter().map(|kind| ("", kind)).collect(),
@@ -319,44 +323,47 @@ impl Planning<'_> {
         self.program.slot(handle)
     }
 
-    fn kind(&self, handle: FieldHandle, field_type: &FieldType) -> Option<Kind> {
+    fn kind(&self, handle: FieldHandle, field_type: &FieldType) -> Option<ColumnKind> {
         Some(match field_type {
-            FieldType::UInt(width) => Kind::UInt(self.slot(handle)?, *width),
-            FieldType::Set(_) => Kind::UInt(self.slot(handle)?, Width::W64),
-            FieldType::Int(width) => Kind::Int(self.slot(handle)?, *width),
-            FieldType::Boolean => Kind::Boolean(self.slot(handle)?),
+            FieldType::UInt(width) => ColumnKind::UInt(self.slot(handle)?, *width),
+            FieldType::Set(_) => ColumnKind::UInt(self.slot(handle)?, Width::W64),
+            FieldType::Int(width) => ColumnKind::Int(self.slot(handle)?, *width),
+            FieldType::Boolean => ColumnKind::Boolean(self.slot(handle)?),
             FieldType::Enum(enumeration) if has_distinct_names(enumeration) => {
-                Kind::Enum(self.slot(handle)?, enumeration.clone())
+                ColumnKind::Enum(self.slot(handle)?, enumeration.clone())
             }
-            FieldType::Enum(_) => Kind::UInt(self.slot(handle)?, Width::W64),
+            FieldType::Enum(_) => ColumnKind::UInt(self.slot(handle)?, Width::W64),
             FieldType::Timestamp(timestamp) => {
                 let slot = self.slot(handle)?;
                 match (time_unit(timestamp.unit), timestamp.epoch) {
-                    (Some(unit), Epoch::Unix) => Kind::Timestamp(slot, unit),
-                    (None, Epoch::Unix) => Kind::Date(slot),
-                    (Some(unit), Epoch::Today) => Kind::SinceMidnight(slot, unit),
-                    (None, Epoch::Today) => Kind::Int(slot, Width::W64),
+                    (Some(unit), Epoch::Unix) => ColumnKind::Timestamp(slot, unit),
+                    (None, Epoch::Unix) => ColumnKind::Date(slot),
+                    (Some(unit), Epoch::Today) => ColumnKind::SinceMidnight(slot, unit),
+                    (None, Epoch::Today) => ColumnKind::Int(slot, Width::W64),
                 }
             }
-            FieldType::Ascii => Kind::Ascii(self.slot(handle)?),
-            FieldType::Unicode => Kind::Unicode(self.slot(handle)?),
-            FieldType::ByteVector => Kind::Binary(self.slot(handle)?),
+            FieldType::Ascii => ColumnKind::Ascii(self.slot(handle)?),
+            FieldType::Unicode => ColumnKind::Unicode(self.slot(handle)?),
+            FieldType::ByteVector => ColumnKind::Binary(self.slot(handle)?),
             FieldType::Decimal => return None,
         })
     }
 
-    fn decimal(&self, handle: FieldHandle) -> Vec<(&'static str, Kind)> {
+    fn decimal(&self, handle: FieldHandle) -> Vec<(&'static str, ColumnKind)> {
         let Some(slot) = self.slot(handle) else { return Vec::new() };
         match (self.decimals, self.fixed_exponent(handle).and_then(scale)) {
-            (Decimals::Float64, _) => vec![("", Kind::Float(slot))],
-            (_, Some(scale)) => vec![("", Kind::Decimal(slot, scale))],
-            _ => vec![(".mantissa", Kind::Mantissa(slot)), (".exponent", Kind::Exponent(slot))],
+            (Decimals::Float64, _) => vec![("", ColumnKind::Float(slot))],
+            (_, Some(scale)) => vec![("", ColumnKind::Decimal(slot, scale))],
+            _ => vec![
+                (".mantissa", ColumnKind::Mantissa(slot)),
+                (".exponent", ColumnKind::Exponent(slot)),
+            ],
         }
     }
 
     /// Returns the exponent of all values of a decimal field, if the template fixes it.
     fn fixed_exponent(&self, handle: FieldHandle) -> Option<i32> {
-        let Origin::Field(field) = self.outline.origin(self.program.field_ref(handle))? else {
+        let FieldOrigin::Field(field) = self.outline.origin(self.program.field_ref(handle))? else {
             return None;
         };
         match &field.operators {
@@ -440,7 +447,7 @@ fn words() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int16), Box::new(DataType::Utf8))
 }
 
-impl Kind {
+impl ColumnKind {
     /// Returns the Arrow type of the column.
     pub(crate) fn data_type(&self) -> DataType {
         match self {

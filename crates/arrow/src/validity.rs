@@ -2,7 +2,7 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
-use crate::values::Spread;
+use crate::values::RowSpread;
 
 /// Bits of a word.
 const BITS: usize = 64;
@@ -77,10 +77,10 @@ impl Validity {
     }
 
     /// Appends the bits of a block's records, each repeated for its number of rows.
-    pub(crate) fn append_block(&mut self, bits: u64, count: usize, spread: &Spread<'_>) {
+    pub(crate) fn append_block(&mut self, bits: u64, count: usize, spread: &RowSpread<'_>) {
         match spread {
-            Spread::One => self.append_bits(bits, count),
-            Spread::Runs { counts, .. } => {
+            RowSpread::One => self.append_bits(bits, count),
+            RowSpread::Runs { counts, .. } => {
                 for (record, count) in counts.iter().enumerate() {
                     self.append_n(*count as usize, bits >> record & 1 != 0);
                 }

@@ -13,14 +13,14 @@ const STEP: usize = 8;
 const FIRST_ROOM: usize = 1024;
 
 /// Rows per record of a block.
-pub(crate) enum Spread<'a> {
+pub(crate) enum RowSpread<'a> {
     /// One row per record.
     One,
     /// These numbers of rows, `rows` in all.
     Runs { counts: &'a [u32], rows: usize },
 }
 
-impl<'a> Spread<'a> {
+impl<'a> RowSpread<'a> {
     /// Returns the spread for records with these numbers of rows.
     pub(crate) fn of(counts: &'a [u32]) -> Self {
         let rows = counts.iter().map(|count| *count as usize).sum();
@@ -40,7 +40,7 @@ impl<'a> Spread<'a> {
 ///
 /// Many columns are entirely null in a capture or for a template. Until the first number arrives, only rows
 /// are counted, and batches share one array of nulls.
-pub(crate) struct Values<A: ArrowPrimitiveType> {
+pub(crate) struct ColumnNumbers<A: ArrowPrimitiveType> {
     /// The first `len` are the values, unless all are null; the rest is capacity with arbitrary contents.
     room: Vec<A::Native>,
     len: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Values<A: ArrowPrimitiveType> {
     recycled: Recycled,
 }
 
-impl<A: ArrowPrimitiveType> Values<A> {
+impl<A: ArrowPrimitiveType> ColumnNumbers<A> {
     pub(crate) fn new() -> Self {
         Self {
             room: Vec::new(),
@@ -91,7 +91,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
         numbers: impl ExactSizeIterator<Item = A::Native>,
         presence: u64,
         all: u64,
-        spread: &Spread<'_>,
+        spread: &RowSpread<'_>,
     ) {
         let count = numbers.len();
         let rows = spread.rows(count);
@@ -100,12 +100,12 @@ impl<A: ArrowPrimitiveType> Values<A> {
         }
         let room = self.room_for(rows);
         match spread {
-            Spread::One => {
+            RowSpread::One => {
                 room.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
                 clear(room, all & !presence);
             }
-            Spread::Runs { counts, .. } if presence == all => write_runs(room, numbers, counts),
-            Spread::Runs { counts, .. } => {
+            RowSpread::Runs { counts, .. } if presence == all => write_runs(room, numbers, counts),
+            RowSpread::Runs { counts, .. } => {
                 let present = numbers.enumerate().map(|(record, number)| {
                     if presence >> record & 1 != 0 { number } else { A::Native::default() }
                 });
@@ -197,9 +197,9 @@ fn write_runs<T: Copy>(room: &mut [T], values: impl Iterator<Item = T>, counts: 
 }
 
 /// Indexes of entries.
-pub(crate) type Indexes = Values<types::UInt32Type>;
+pub(crate) type IndexColumn = ColumnNumbers<types::UInt32Type>;
 
-impl Indexes {
+impl IndexColumn {
     /// Appends 0, 1, ... up to `count` - 1.
     pub(crate) fn append_up_to(&mut self, count: usize) {
         let room = self.room_for(count);
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use arrow_array::Array;
 
-    type Numbers = Values<types::UInt64Type>;
+    type Numbers = ColumnNumbers<types::UInt64Type>;
 
     /// Appends random blocks, runs and nulls, and records the expected values.
     fn fill(rng: &mut fastrand::Rng, values: &mut Numbers, expected: &mut Vec<Option<u64>>) {
@@ -238,7 +238,7 @@ mod tests {
                 let presence = all & [0, u64::MAX, rng.u64(..)][rng.usize(..3)];
                 let most = [2, 12][rng.usize(..2)];
                 let counts: Vec<u32> = numbers.iter().map(|_| rng.u32(1..most)).collect();
-                let spread = Spread::of(&counts);
+                let spread = RowSpread::of(&counts);
                 values.append_block(numbers.iter().copied(), presence, all, &spread);
                 for (record, (number, count)) in numbers.iter().zip(&counts).enumerate() {
                     let value = (presence >> record & 1 != 0).then_some(*number);
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn indexes_begin_anew() {
-        let mut indexes = Indexes::new();
+        let mut indexes = IndexColumn::new();
         indexes.append(None, 2);
         for count in [1, 8, 0, 17] {
             indexes.append_up_to(count);

@@ -71,11 +71,11 @@ impl From<ParquetError> for WriteError {
 
 /// Writes the batches of a table to a file.
 pub struct TableWriter<W: Write + Send> {
-    output: Output<W>,
+    output: TableOutput<W>,
     encoders: Encoders,
 }
 
-enum Output<W: Write + Send> {
+enum TableOutput<W: Write + Send> {
     /// A Parquet file without rows: the first batch selects its encodings.
     Empty(W, Arc<Schema>),
     Parquet(Box<ParquetFile<W>>),
@@ -91,12 +91,12 @@ impl<W: Write + Send> TableWriter<W> {
     /// Errors of the output.
     pub fn new(format: FileFormat, out: W, schema: &Arc<Schema>) -> Result<Self, WriteError> {
         let output = match format {
-            FileFormat::Parquet => Output::Empty(out, Arc::clone(schema)),
+            FileFormat::Parquet => TableOutput::Empty(out, Arc::clone(schema)),
             FileFormat::Arrow => {
                 let compression = Some(CompressionType::ZSTD);
                 let options = IpcWriteOptions::default().try_with_compression(compression)?;
                 let writer = FileWriter::try_new_with_options(out, schema, options)?;
-                Output::Arrow(Box::new(writer))
+                TableOutput::Arrow(Box::new(writer))
             }
         };
         Ok(Self { output, encoders: Encoders::default() })
@@ -110,12 +110,12 @@ impl<W: Write + Send> TableWriter<W> {
 
     /// Starts a Parquet file, with encodings selected by these rows.
     fn begin(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
-        self.output = match std::mem::replace(&mut self.output, Output::Failed) {
-            Output::Empty(out, schema) => {
+        self.output = match std::mem::replace(&mut self.output, TableOutput::Failed) {
+            TableOutput::Empty(out, schema) => {
                 check_types(&schema, batch)?;
                 let file =
                     ParquetFile::new(out, schema, properties(batch)?, self.encoders.clone())?;
-                Output::Parquet(Box::new(file))
+                TableOutput::Parquet(Box::new(file))
             }
             begun => begun,
         };
@@ -129,9 +129,9 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.begin(batch)?;
         match &mut self.output {
-            Output::Parquet(writer) => writer.write(batch)?,
-            Output::Arrow(writer) => writer.write(batch)?,
-            Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
+            TableOutput::Parquet(writer) => writer.write(batch)?,
+            TableOutput::Arrow(writer) => writer.write(batch)?,
+            TableOutput::Empty(..) | TableOutput::Failed => return Err(WriteError::failed()),
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Returns the bytes of rows held in memory until a row group is complete.
     pub fn waiting_bytes(&self) -> usize {
         match &self.output {
-            Output::Parquet(file) => file.waiting_bytes(),
+            TableOutput::Parquet(file) => file.waiting_bytes(),
             _ => 0,
         }
     }
@@ -150,10 +150,10 @@ impl<W: Write + Send> TableWriter<W> {
     /// Errors of the output.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         match &mut self.output {
-            Output::Parquet(writer) => writer.flush()?,
-            Output::Arrow(writer) => writer.flush()?,
-            Output::Empty(..) => {}
-            Output::Failed => return Err(WriteError::failed()),
+            TableOutput::Parquet(writer) => writer.flush()?,
+            TableOutput::Arrow(writer) => writer.flush()?,
+            TableOutput::Empty(..) => {}
+            TableOutput::Failed => return Err(WriteError::failed()),
         }
         Ok(())
     }
@@ -166,16 +166,16 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn add_metadata(&mut self, key: &str, value: &str) -> Result<(), WriteError> {
         self.begin_empty()?;
         match &mut self.output {
-            Output::Parquet(file) => file.add_metadata(key, value),
-            Output::Arrow(writer) => writer.write_metadata(key, value),
-            Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
+            TableOutput::Parquet(file) => file.add_metadata(key, value),
+            TableOutput::Arrow(writer) => writer.write_metadata(key, value),
+            TableOutput::Empty(..) | TableOutput::Failed => return Err(WriteError::failed()),
         }
         Ok(())
     }
 
     /// Starts a Parquet file that has no rows.
     fn begin_empty(&mut self) -> Result<(), WriteError> {
-        if let Output::Empty(_, schema) = &self.output {
+        if let TableOutput::Empty(_, schema) = &self.output {
             let nothing = RecordBatch::new_empty(Arc::clone(schema));
             self.begin(&nothing)?;
         }
@@ -189,9 +189,9 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.begin_empty()?;
         Ok(match self.output {
-            Output::Parquet(file) => file.finish()?,
-            Output::Arrow(writer) => writer.into_inner()?,
-            Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
+            TableOutput::Parquet(file) => file.finish()?,
+            TableOutput::Arrow(writer) => writer.into_inner()?,
+            TableOutput::Empty(..) | TableOutput::Failed => return Err(WriteError::failed()),
         })
     }
 }

@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use tickwire_arrow::{
-    Encoders, ErrorsBuilder, FileFormat, LostData, Table, TableBuilder, TableWriter,
+    Encoders, ErrorsBuilder, FileFormat, LostData, TableBuilder, TableWriter, TemplateTable,
 };
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
@@ -28,7 +28,7 @@ fn batches() -> [RecordBatch; 2] {
     let program = generator.program().clone();
     let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
-    let mut table = TableBuilder::new(Table::of(&program, 0, &Default::default()));
+    let mut table = TableBuilder::new(TemplateTable::of(&program, 0, &Default::default()));
     let mut index = 0;
     [1_500, 1_500].map(|messages| {
         for _ in 0..messages {

@@ -8,7 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use tickwire_arrow::Decimals;
-use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable, UnknownMsgType};
+use tickwire_arrow::fix::{FixBatchBuilder, LogPlace, MessageTable, UnknownMsgType};
 use tickwire_fix::{Reader, Tag};
 use tickwire_fix_text::Versions;
 
@@ -20,18 +20,18 @@ fn sealed(body: &str) -> Vec<u8> {
     bytes
 }
 
-fn builder(msg_type: &str, decimals: Decimals, wanted: &dyn Fn(Tag) -> bool) -> MessageBuilder {
+fn builder(msg_type: &str, decimals: Decimals, wanted: &dyn Fn(Tag) -> bool) -> FixBatchBuilder {
     let versions = Versions::default();
     let (session, application) = versions.of_version(b"FIX.4.4", None).expect("shipped");
     let msg_type = msg_type.as_bytes();
-    MessageBuilder::new(&MessageTable { session, application, msg_type, decimals, wanted })
+    FixBatchBuilder::new(&MessageTable { session, application, msg_type, decimals, wanted })
         .expect("a message of FIX 4.4")
 }
 
-fn push(builder: &mut MessageBuilder, bytes: &[u8]) {
+fn push(builder: &mut FixBatchBuilder, bytes: &[u8]) {
     let mut reader = Reader::new();
     let (message, _) = reader.examine(bytes).expect("a message");
-    builder.push(&MessagePlace::default(), &message);
+    builder.push(&LogPlace::default(), &message);
 }
 
 fn batch(msg_type: &str, messages: &[&str]) -> RecordBatch {
@@ -180,7 +180,7 @@ fn batches_begin_anew_and_places_are_columns() {
     for row in 0..3 {
         let message = reader.decode(&bytes).expect("right");
         let source = (row == 1).then(|| "10.0.0.1:5001".parse().expect("an address"));
-        let place = MessagePlace { line: Some(row), packet: Some(9), source, ..Default::default() };
+        let place = LogPlace { line: Some(row), packet: Some(9), source, ..Default::default() };
         builder.push(&place, &message);
         assert_eq!(builder.bytes(), bytes.len());
         let batch = builder.take_batch().expect("fits");
@@ -252,5 +252,5 @@ fn unknown_types_are_errors() {
         decimals: Decimals::Exact,
         wanted: &|_| true,
     };
-    assert_eq!(MessageBuilder::new(&table).err(), Some(UnknownMsgType("none".to_owned())));
+    assert_eq!(FixBatchBuilder::new(&table).err(), Some(UnknownMsgType("none".to_owned())));
 }

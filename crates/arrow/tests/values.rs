@@ -6,14 +6,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Int16Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use tickwire_arrow::{Decimals, Table, TableBuilder, TableOptions};
+use tickwire_arrow::{Decimals, TableBuilder, TableOptions, TemplateTable};
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::template::{Decimal, FieldType};
 use tickwire_fast::{
     Decoder, DecoderOptions, FieldHandle, MessageBuilder, Program, ResetPolicy, SegmentRef,
     Storage, TemplateSet,
 };
-use tickwire_text::{Column, Csv, Header, MessageWriter};
+use tickwire_text::{Csv, CsvColumn, Header, MessageWriter};
 
 /// Every kind of field, sequences beside and inside each other, and groups around and inside them.
 const KINDS: &str = r#"<templates>
@@ -228,13 +228,13 @@ fn compare(batch: &RecordBatch, csv: &str) -> (usize, usize) {
     (compared, present)
 }
 
-const COLUMNS: &[Column] = &[Column::Packet, Column::Entry];
+const COLUMNS: &[CsvColumn] = &[CsvColumn::Packet, CsvColumn::Entry];
 
 #[test]
 fn random_messages_of_every_kind_of_field() {
     let program = Arc::new(Program::compile(TemplateSet::parse(KINDS).unwrap()).unwrap());
     let mut builder = MessageBuilder::new(program.clone());
-    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let mut table = TableBuilder::new(TemplateTable::of(&program, 0, &TableOptions::default()));
     let mut text = Vec::new();
     let mut rng = fastrand::Rng::with_seed(16);
     let mut rows = 0;
@@ -266,7 +266,7 @@ fn random_messages_of_every_kind_of_field() {
 fn absent_and_empty_groups_and_sequences_are_told_apart() {
     let program = Arc::new(Program::compile(TemplateSet::parse(KINDS).unwrap()).unwrap());
     let mut builder = MessageBuilder::new(program.clone());
-    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let mut table = TableBuilder::new(TemplateTable::of(&program, 0, &TableOptions::default()));
     for is_present in [false, true] {
         builder.begin(0).unwrap();
         for (name, value) in [("u16", 1), ("last", 2)] {
@@ -302,7 +302,9 @@ fn compare_feed(program: &Arc<Program>, packets: impl Iterator<Item = Vec<u8>>) 
     let mut decoder = Decoder::with_options(program.clone(), options);
     let templates = program.templates().len();
     let mut tables: Vec<TableBuilder> = (0..templates)
-        .map(|template| TableBuilder::new(Table::of(program, template, &Default::default())))
+        .map(|template| {
+            TableBuilder::new(TemplateTable::of(program, template, &Default::default()))
+        })
         .collect();
     let mut outputs: Vec<Vec<u8>> = vec![Vec::new(); templates];
     let mut writers: Vec<Csv<&mut Vec<u8>>> = outputs
@@ -382,7 +384,7 @@ fn times_enumerations_and_truth_have_types_of_their_own() {
         </template></templates>"#;
     let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
     let mut builder = MessageBuilder::new(program.clone());
-    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let mut table = TableBuilder::new(TemplateTable::of(&program, 0, &TableOptions::default()));
     let key = |name: &str| program.handle(0, name).unwrap();
     let mut push = |day: i64, open: Option<u64>| {
         builder.begin(0).unwrap();
@@ -419,7 +421,7 @@ fn times_enumerations_and_truth_have_types_of_their_own() {
 fn decimals_are_floating_point_numbers_on_request() {
     let program = Arc::new(Program::compile(TemplateSet::parse(KINDS).unwrap()).unwrap());
     let options = TableOptions { decimals: Decimals::Float64, ..TableOptions::default() };
-    let table = Table::of(&program, 0, &options);
+    let table = TemplateTable::of(&program, 0, &options);
     for name in ["price", "cents", "tens", "fixed"] {
         assert_eq!(table.schema().field_with_name(name).unwrap().data_type(), &DataType::Float64);
     }
@@ -430,7 +432,7 @@ fn a_path_that_is_there_already_gets_a_number() {
     const XML: &str = r#"<templates><template name="T" id="1">
         <uInt32 name="time"/><uInt32 name="a"/><uInt32 name="a"/></template></templates>"#;
     let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
-    let table = Table::of(&program, 0, &TableOptions::default());
+    let table = TemplateTable::of(&program, 0, &TableOptions::default());
     let names: Vec<&str> =
         table.schema().fields().iter().skip(6).map(|field| field.name().as_str()).collect();
     assert_eq!(names, ["time#2", "a", "a#2"]);
@@ -442,7 +444,7 @@ fn a_batch_that_is_full_takes_no_row_of_a_message() {
         <sequence name="Rows"><uInt32 name="n"/></sequence></template></templates>"#;
     let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
     let mut builder = MessageBuilder::new(program.clone());
-    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let mut table = TableBuilder::new(TemplateTable::of(&program, 0, &TableOptions::default()));
     let mut push = |entries: usize| {
         builder.begin(0).unwrap();
         builder.set_str(program.handle(0, "text").unwrap(), &"x".repeat(1 << 20)).unwrap();
@@ -479,7 +481,7 @@ const FLAT: &str = r#"<templates><template name="Flat" id="1">
 fn entries_with_long_strings_and_messages_without_entries() {
     let program = Arc::new(Program::compile(TemplateSet::parse(FLAT).unwrap()).unwrap());
     let mut builder = MessageBuilder::new(program.clone());
-    let mut table = TableBuilder::new(Table::of(&program, 0, &TableOptions::default()));
+    let mut table = TableBuilder::new(TemplateTable::of(&program, 0, &TableOptions::default()));
     let key = |path: &str| program.handle(0, path).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
     let strings =

@@ -1,6 +1,6 @@
 //! The channels of a capture: datagrams to one address and port form one feed.
 
-use crate::recent::Recent;
+use crate::recent::RecentValues;
 use crate::session_check::SessionCheck;
 use crate::session_starts::SessionStarts;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tickwire_feed::framing::{Framer, Framing};
 const CHANNELS_MAX: usize = 256;
 
 /// State of one channel between packets.
-pub struct Channel {
+pub struct CaptureChannel {
     /// Its dictionaries.
     pub decoder: Decoder,
     /// The chunks of its messages.
@@ -25,7 +25,7 @@ pub struct Channel {
     pub(crate) ended_inside: bool,
 }
 
-impl Channel {
+impl CaptureChannel {
     /// Creates a channel before its first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let decoder = Decoder::with_options(program, options);
@@ -45,7 +45,7 @@ pub struct Channels {
     program: Arc<Program>,
     options: DecoderOptions,
     framing: Framing,
-    by_destination: Recent<Option<SocketAddr>, Channel>,
+    by_destination: RecentValues<Option<SocketAddr>, CaptureChannel>,
     /// Findings of the dropped channels.
     findings: Findings,
     let_go: u64,
@@ -62,7 +62,7 @@ impl Channels {
             program,
             options,
             framing,
-            by_destination: Recent::new(CHANNELS_MAX),
+            by_destination: RecentValues::new(CHANNELS_MAX),
             findings: Findings::default(),
             let_go: 0,
             check: SessionCheck::None,
@@ -101,7 +101,7 @@ impl Channels {
         &mut self,
         destination: Option<SocketAddr>,
         remark: impl FnOnce(&str),
-    ) -> &mut Channel {
+    ) -> &mut CaptureChannel {
         let Self { program, options, framing, by_destination, findings, let_go, check, .. } = self;
         by_destination.find_or_begin(destination, |old| {
             if let Some((destination, old)) = old {
@@ -111,7 +111,7 @@ impl Channels {
                     remark(&let_go_text(destination));
                 }
             }
-            let mut channel = Channel::new(program.clone(), *options, *framing);
+            let mut channel = CaptureChannel::new(program.clone(), *options, *framing);
             channel.check.clone_from(check);
             if *let_go > 0 {
                 // The channel may have been dropped before, so its dictionaries are unknown.

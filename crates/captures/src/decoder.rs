@@ -3,12 +3,12 @@
 use crate::channels::Channels;
 use crate::session_check::SessionCheck;
 use crate::sink::CaptureSink;
-use crate::streams::Streams;
-use crate::work::{Setup, Work};
+use crate::streams::CaptureStreams;
+use crate::work::{PacketDecoding, Setup};
 use std::io::Read;
 use std::sync::Arc;
 use tickwire_fast::{DecoderOptions, Findings, Program};
-use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
+use tickwire_feed::capture::{CaptureError, CaptureKind, CaptureReader, Packet};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 
@@ -19,7 +19,7 @@ const PACKET_BYTES_MAX: usize = 16 << 20;
 pub struct CaptureDecoder {
     setup: Setup,
     channels: Channels,
-    streams: Streams,
+    streams: CaptureStreams,
     /// True if a raw file was read as one packet.
     is_read: bool,
 }
@@ -37,7 +37,7 @@ impl CaptureDecoder {
         channels.check_with(check.clone());
         Self {
             channels,
-            streams: Streams::default(),
+            streams: CaptureStreams::default(),
             setup: Setup { program, options, framing, check },
             is_read: false,
         }
@@ -78,7 +78,7 @@ impl CaptureDecoder {
         reader: &'p mut CaptureReader<impl Read>,
     ) -> Result<Option<Packet<'p>>, CaptureError> {
         let framing = &self.setup.framing;
-        let is_whole = reader.kind() == Kind::Stream
+        let is_whole = reader.kind() == CaptureKind::Stream
             && framing.preamble_bytes() > 0
             && framing.length_field().is_none();
         if !is_whole {
@@ -101,7 +101,7 @@ impl CaptureDecoder {
         sink: &mut S,
     ) -> Result<(), S::Error> {
         self.channels.begin_packet(packet.index);
-        let mut work = Work::new(&self.setup, sink);
+        let mut work = PacketDecoding::new(&self.setup, sink);
         match packet.stream {
             Some(position) => self.streams.piece(&mut work, packet, position),
             None => work.datagram(&mut self.channels, packet),
@@ -114,7 +114,7 @@ impl CaptureDecoder {
     /// # Errors
     /// Errors of the sink.
     pub fn finish<S: CaptureSink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
-        self.streams.finish(&mut Work::new(&self.setup, sink))
+        self.streams.finish(&mut PacketDecoding::new(&self.setup, sink))
     }
 
     /// Returns the findings of the decoders so far.
@@ -126,10 +126,10 @@ impl CaptureDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lost, MessagePlace, PacketPlace};
+    use crate::{LossExtent, MessagePlace, PacketPlace};
     use std::convert::Infallible;
     use std::fmt::Display;
-    use tickwire_fast::{Conformance, Decoded, Error, ResetPolicy, TemplateSet};
+    use tickwire_fast::{Conformance, DecodedMessage, FastError, ResetPolicy, TemplateSet};
     use tickwire_feed::capture::CaptureOptions;
     use tickwire_text::Header;
 
@@ -142,12 +142,18 @@ mod tests {
     impl CaptureSink for Remarks {
         type Error = Infallible;
 
-        fn message(&mut self, _: &Header<'_>, _: &Decoded<'_>) -> Result<(), Infallible> {
+        fn message(&mut self, _: &Header<'_>, _: &DecodedMessage<'_>) -> Result<(), Infallible> {
             self.messages += 1;
             Ok(())
         }
 
-        fn message_failed(&mut self, _: MessagePlace, error: &Error, _: &Program, _: Lost) {
+        fn message_failed(
+            &mut self,
+            _: MessagePlace,
+            error: &FastError,
+            _: &Program,
+            _: LossExtent,
+        ) {
             panic!("{error}");
         }
 

@@ -19,14 +19,14 @@ const CHANNELS_MAX: usize = 256;
 /// advance in this way.
 #[derive(Default)]
 pub struct SequenceGaps {
-    channels: HashMap<Option<SocketAddr>, Channel>,
+    channels: HashMap<Option<SocketAddr>, ChannelGaps>,
     /// The channel of the last packet.
     last: Option<Option<SocketAddr>>,
     is_numbered: bool,
 }
 
 #[derive(Default)]
-struct Channel {
+struct ChannelGaps {
     /// The highest number, and the number of messages in its packet.
     seq_num: u64,
     messages: u64,
@@ -65,7 +65,7 @@ impl SequenceGaps {
                 self.last = None;
             }
         } else if self.channels.len() < CHANNELS_MAX {
-            self.channels.insert(destination, Channel { seq_num, ..Channel::default() });
+            self.channels.insert(destination, ChannelGaps { seq_num, ..ChannelGaps::default() });
         }
     }
 
@@ -83,8 +83,10 @@ impl SequenceGaps {
             channel.note_range(first, last, restarts);
         } else if self.channels.len() < CHANNELS_MAX {
             let restarted_at = restarts.then_some(first);
-            self.channels
-                .insert(destination, Channel { seq_num: last, restarted_at, ..Channel::default() });
+            self.channels.insert(
+                destination,
+                ChannelGaps { seq_num: last, restarted_at, ..ChannelGaps::default() },
+            );
         }
     }
 
@@ -116,7 +118,7 @@ impl SequenceGaps {
     }
 }
 
-impl Channel {
+impl ChannelGaps {
     /// Records the numbers of a packet's messages.
     fn note_range(&mut self, first: u64, last: u64, restarts: bool) {
         if restarts

@@ -11,8 +11,8 @@
 //! use std::convert::Infallible;
 //! use std::fmt::Display;
 //! use std::sync::Arc;
-//! use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace};
-//! use tickwire_fast::{Decoded, DecoderOptions, Error, Program, TemplateSet};
+//! use tickwire_captures::{CaptureDecoder, CaptureSink, LossExtent, MessagePlace, PacketPlace};
+//! use tickwire_fast::{DecodedMessage, DecoderOptions, FastError, Program, TemplateSet};
 //! use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 //! use tickwire_feed::framing::Framing;
 //! use tickwire_text::Header;
@@ -23,12 +23,12 @@
 //! impl CaptureSink for Count {
 //!     type Error = Infallible;
 //!
-//!     fn message(&mut self, _: &Header<'_>, _: &Decoded<'_>) -> Result<(), Infallible> {
+//!     fn message(&mut self, _: &Header<'_>, _: &DecodedMessage<'_>) -> Result<(), Infallible> {
 //!         self.0 += 1;
 //!         Ok(())
 //!     }
 //!
-//!     fn message_failed(&mut self, _: MessagePlace, _: &Error, _: &Program, _: Lost) {
+//!     fn message_failed(&mut self, _: MessagePlace, _: &FastError, _: &Program, _: LossExtent) {
 //!         self.1 += 1;
 //!     }
 //!
@@ -71,12 +71,12 @@ mod sink;
 mod streams;
 mod work;
 
-pub use channels::{Channel, Channels, lose_dictionaries};
+pub use channels::{CaptureChannel, Channels, lose_dictionaries};
 pub use datagram::not_a_datagram;
 pub use decoder::CaptureDecoder;
 pub use gaps::SequenceGaps;
-pub use place::{MessagePlace, Origin, PacketPlace};
-pub use sample::{FoundFraming, Sample, SampledChannel, UnknownFraming};
+pub use place::{MessagePlace, OffsetBase, PacketPlace};
+pub use sample::{CaptureSample, FoundFraming, SampledChannel, UnknownFraming};
 pub use selection::{Selection, UnknownTemplate};
 pub use session_starts::SessionStarts;
-pub use sink::{CaptureSink, Lost};
+pub use sink::{CaptureSink, LossExtent};

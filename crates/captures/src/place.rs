@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use tickwire_fast::{Error, Program};
+use tickwire_fast::{FastError, Program};
 use tickwire_feed::capture::Packet;
 use tickwire_text::Header;
 
@@ -63,7 +63,7 @@ impl fmt::Display for PacketPlace {
 
 /// Base of message offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum OffsetBase {
     /// The start of the packet.
     Packet,
     /// The start of the stream that the packet belongs to.
@@ -76,7 +76,7 @@ pub struct MessagePlace {
     /// The packet that contains it, or the piece of the stream that completed it.
     pub packet: PacketPlace,
     /// Base of its offset.
-    pub origin: Origin,
+    pub origin: OffsetBase,
     /// Its offset.
     pub offset: u64,
 }
@@ -86,8 +86,8 @@ impl MessagePlace {
     pub fn text(&self) -> String {
         let Self { packet, origin, offset } = self;
         match origin {
-            Origin::Packet => format!("{packet}: byte {offset}"),
-            Origin::Stream => format!("{packet}, stream offset {offset}"),
+            OffsetBase::Packet => format!("{packet}: byte {offset}"),
+            OffsetBase::Stream => format!("{packet}, stream offset {offset}"),
         }
     }
 
@@ -96,14 +96,14 @@ impl MessagePlace {
     ///
     /// An error's offset has 32 bits, which is enough for a packet. Streams are longer: there the
     /// text has the message's offset, and the error's offset from it.
-    pub fn describe(&self, error: &Error, program: &Program) -> String {
+    pub fn describe(&self, error: &FastError, program: &Program) -> String {
         let Self { packet, offset, .. } = self;
         match self.origin {
-            Origin::Packet => {
+            OffsetBase::Packet => {
                 let base = usize::try_from(*offset).unwrap_or(usize::MAX);
                 format!("{packet}: {}", error.shifted(base).describe(program))
             }
-            Origin::Stream => {
+            OffsetBase::Stream => {
                 let byte = offset.saturating_add(error.offset() as u64);
                 let description = error.describe(program);
                 format!("{packet}, stream offset {byte}, in the message at {offset}: {description}")
@@ -115,13 +115,13 @@ impl MessagePlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tickwire_fast::{ErrorKind, TemplateSet};
+    use tickwire_fast::{FastErrorKind, TemplateSet};
 
     #[test]
     fn offsets_in_streams_are_right_beyond_32_bits() {
         let set = TemplateSet::parse("<templates/>").expect("templates");
         let program = Program::compile(set).expect("a program");
-        let error = Error::new(ErrorKind::UnknownTemplate, 2);
+        let error = FastError::new(FastErrorKind::UnknownTemplate, 2);
         let packet = PacketPlace {
             index: 7,
             file_offset: 9,
@@ -129,12 +129,12 @@ mod tests {
             source: None,
             destination: None,
         };
-        let place = MessagePlace { packet, origin: Origin::Stream, offset: 5 << 32 };
+        let place = MessagePlace { packet, origin: OffsetBase::Stream, offset: 5 << 32 };
         let text = place.describe(&error, &program);
         let start = "packet 7 (file offset 9), stream offset 21474836482, in the message at \
                      21474836480: D9: byte 2: ";
         assert!(text.starts_with(start), "{text}");
-        let text = MessagePlace { origin: Origin::Packet, offset: 100, ..place }
+        let text = MessagePlace { origin: OffsetBase::Packet, offset: 100, ..place }
             .describe(&error, &program);
         assert!(text.starts_with("packet 7 (file offset 9): D9: byte 102: "), "{text}");
         let destination = Some(SocketAddr::from(([239, 1, 1, 1], 5000)));

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 /// Values by key, at most a fixed number of them.
 #[derive(Debug)]
-pub struct Recent<K, V> {
-    entries: BTreeMap<K, Entry<V>>,
+pub struct RecentValues<K, V> {
+    entries: BTreeMap<K, RecentEntry<V>>,
     entries_max: usize,
     uses: u64,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct RecentEntry<V> {
     last_use: u64,
     value: V,
 }
 
-impl<K: Ord + Clone, V> Recent<K, V> {
+impl<K: Ord + Clone, V> RecentValues<K, V> {
     /// Creates an empty map for up to `entries_max` values.
     pub fn new(entries_max: usize) -> Self {
         Self { entries: BTreeMap::new(), entries_max, uses: 0 }
@@ -28,7 +28,7 @@ impl<K: Ord + Clone, V> Recent<K, V> {
         self.uses += 1;
         let is_held = self.entries.contains_key(&key);
         let let_go = if is_held { None } else { self.make_room() };
-        let begin = || Entry { last_use: 0, value: begin(let_go) };
+        let begin = || RecentEntry { last_use: 0, value: begin(let_go) };
         let entry = self.entries.entry(key).or_insert_with(begin);
         entry.last_use = self.uses;
         &mut entry.value
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_longest_unused_is_let_go() {
-        let mut recent = Recent::new(2);
+        let mut recent = RecentValues::new(2);
         recent.find_or_begin('a', |_| 1);
         recent.find_or_begin('b', |_| 2);
         assert_eq!(*recent.find_or_begin('a', |_| 9), 1);

@@ -1,6 +1,6 @@
 //! Sample packets of a capture, for the detection of its framing.
 
-use crate::place::{MessagePlace, Origin, PacketPlace};
+use crate::place::{MessagePlace, OffsetBase, PacketPlace};
 use crate::session_starts::SessionStarts;
 use std::cmp::Reverse;
 use std::error::Error;
@@ -23,7 +23,7 @@ const DESTINATIONS_SHOWN_MAX: usize = 8;
 
 /// The first packets of each channel of a capture.
 #[derive(Debug)]
-pub struct Sample {
+pub struct CaptureSample {
     /// The channels, in the order of their first packets.
     channels: Vec<SampledChannel>,
     packets_max: usize,
@@ -86,7 +86,7 @@ impl FoundFraming<'_> {
         };
         let restart = ValueCheck::first_restart(channel.packets(), &detected.framing, set, begins)?;
         let packet = channel.place(restart.packet)?;
-        Some(MessagePlace { packet, origin: Origin::Packet, offset: restart.offset as u64 })
+        Some(MessagePlace { packet, origin: OffsetBase::Packet, offset: restart.offset as u64 })
     }
 }
 
@@ -128,7 +128,7 @@ impl UnknownFraming {
 
 impl Error for UnknownFraming {}
 
-impl Sample {
+impl CaptureSample {
     /// Creates a sample of at most `packets_max` packets of each channel.
     pub const fn new(packets_max: usize) -> Self {
         Self { channels: Vec::new(), packets_max, examined: 0, previous: 0 }
@@ -278,8 +278,8 @@ mod tests {
         [0, 0, 0, n, 1, 0xE0, 0x81, 0x80 | n, 0x85]
     }
 
-    fn sample_with_noise(noise_packets: u8) -> Sample {
-        let mut sample = Sample::new(100);
+    fn sample_with_noise(noise_packets: u8) -> CaptureSample {
+        let mut sample = CaptureSample::new(100);
         for n in 0..noise_packets {
             sample.add(&packet(53, b"GET / of another protocol", false));
             if n < 20 {
@@ -296,7 +296,7 @@ mod tests {
         let found = sample.detect(&set).expect("a framing");
         assert_eq!(found.detected.preset, Some(Preset::Cme));
         assert_eq!(found.destination, packet(1000, b"", false).destination);
-        let mut noise = Sample::new(100);
+        let mut noise = CaptureSample::new(100);
         for port in [53, 54] {
             (0..20).for_each(|_| noise.add(&packet(port, b"GET / of another protocol", false)));
         }
@@ -308,9 +308,9 @@ mod tests {
     #[test]
     fn a_feed_is_found_after_more_destinations_than_are_kept() {
         let set = TemplateSet::parse(XML).expect("templates");
-        let mut sample = Sample::new(100);
+        let mut sample = CaptureSample::new(100);
         let mut ports = 2000..;
-        let mut noise = |sample: &mut Sample| {
+        let mut noise = |sample: &mut CaptureSample| {
             for port in ports.by_ref().take(CHANNELS_KEPT_MAX - 1) {
                 sample.add(&packet(port, b"an answer to a port", false));
             }
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn packets_after_the_examined_ones_are_ignored() {
-        let mut sample = Sample::new(100);
+        let mut sample = CaptureSample::new(100);
         for _ in 0..PACKETS_EXAMINED_MAX {
             assert!(!sample.is_full());
             sample.add(&packet(53, b"", true));
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(doubts.len(), 1, "{doubts:?}");
         let start = "packets to 239.1.1.1:53: only 0 of 30 packets decode: ";
         assert!(doubts[0].starts_with(start), "{doubts:?}");
-        let mut streams = Sample::new(100);
+        let mut streams = CaptureSample::new(100);
         (0..20).for_each(|_| streams.add(&packet(53, b"a segment of a stream", true)));
         assert!(streams.doubts(&set, &framing).is_empty());
     }

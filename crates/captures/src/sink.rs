@@ -2,13 +2,13 @@
 
 use crate::place::{MessagePlace, PacketPlace};
 use std::fmt::Display;
-use tickwire_fast::{Decoded, Error, Program};
+use tickwire_fast::{DecodedMessage, FastError, Program};
 use tickwire_feed::framing::detect::Unproven;
 use tickwire_text::Header;
 
 /// Extent of the loss when a message cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum LossExtent {
     /// The rest of its block, with this many bytes.
     Block(usize),
     /// The rest of its packet or stream, with this many bytes.
@@ -24,7 +24,11 @@ pub trait CaptureSink {
     ///
     /// # Errors
     /// The sink's error; it ends decoding.
-    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error>;
+    fn message(
+        &mut self,
+        header: &Header<'_>,
+        decoded: &DecodedMessage<'_>,
+    ) -> Result<(), Self::Error>;
 
     /// Returns true if the sink wants more messages; called before each.
     fn wants_more(&self) -> bool {
@@ -39,7 +43,13 @@ pub trait CaptureSink {
 
     /// Handles a message that cannot be decoded, with the extent of the loss; offsets in `error`
     /// count from the start of the message.
-    fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, lost: Lost);
+    fn message_failed(
+        &mut self,
+        place: MessagePlace,
+        error: &FastError,
+        program: &Program,
+        lost: LossExtent,
+    );
 
     /// Handles an abandoned packet, or the abandoned rest of a stream. The reason is not an error
     /// in one of its messages.
@@ -50,7 +60,7 @@ pub trait CaptureSink {
     /// Called if values are [checked](crate::CaptureDecoder::check_values), or if sequence numbers go
     /// back although dictionaries persist. `lost` is the extent of the loss if the message is
     /// refused; `None` if it is passed to the sink next.
-    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
+    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<LossExtent>) {
         let _ = lost;
         self.packet_failed(place.packet, &format_args!("offset {}: {why}", place.offset));
     }

@@ -2,11 +2,11 @@
 
 use crate::channels::lose_dictionaries;
 use crate::checked_dictionaries::CheckedDictionaries;
-use crate::place::{MessagePlace, Origin, PacketPlace};
-use crate::recent::Recent;
+use crate::place::{MessagePlace, OffsetBase, PacketPlace};
+use crate::recent::RecentValues;
 use crate::session_check::SessionCheck;
-use crate::sink::{CaptureSink, Lost};
-use crate::work::Work;
+use crate::sink::{CaptureSink, LossExtent};
+use crate::work::PacketDecoding;
 use std::fmt::Display;
 use std::ops::Add;
 use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
@@ -21,13 +21,13 @@ const HELD_BYTES_MAX: usize = 4 << 20;
 const STREAMS_MAX: usize = 256;
 
 /// The streams of a capture, each with its own decoder.
-pub(crate) struct Streams {
-    by_flow: Recent<u64, Stream>,
+pub(crate) struct CaptureStreams {
+    by_flow: RecentValues<u64, CaptureStream>,
     /// Findings of the dropped streams.
     findings: Findings,
 }
 
-struct Stream {
+struct CaptureStream {
     decoder: Decoder,
     check: SessionCheck,
     /// Finds packets in the stream, if the framing has packets in streams.
@@ -45,17 +45,17 @@ struct Stream {
     packet: u64,
 }
 
-impl Default for Streams {
+impl Default for CaptureStreams {
     fn default() -> Self {
-        Self { by_flow: Recent::new(STREAMS_MAX), findings: Findings::default() }
+        Self { by_flow: RecentValues::new(STREAMS_MAX), findings: Findings::default() }
     }
 }
 
-impl Streams {
+impl CaptureStreams {
     /// Adds the next piece of a stream and decodes the complete messages.
     pub(crate) fn piece<S: CaptureSink>(
         &mut self,
-        work: &mut Work<'_, S>,
+        work: &mut PacketDecoding<'_, S>,
         packet: &Packet<'_>,
         position: StreamPosition,
     ) -> Result<(), S::Error> {
@@ -65,7 +65,7 @@ impl Streams {
                 self.findings = self.findings + *old.decoder.findings();
                 old.report_rest(work, flow);
             }
-            Stream::new(work, place, position)
+            CaptureStream::new(work, place, position)
         });
         stream.last = place;
         if packet.source.is_some() {
@@ -79,7 +79,7 @@ impl Streams {
             let segments = framer.split_stream(packet.bytes);
             let mut dictionaries =
                 CheckedDictionaries { decoder: &mut stream.decoder, check: &mut stream.check };
-            work.segments(&mut dictionaries, place, Origin::Stream, segments)?;
+            work.segments(&mut dictionaries, place, OffsetBase::Stream, segments)?;
             stream.is_abandoned |= framer.is_lost();
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl Streams {
     /// message.
     pub(crate) fn finish<S: CaptureSink>(
         &mut self,
-        work: &mut Work<'_, S>,
+        work: &mut PacketDecoding<'_, S>,
     ) -> Result<(), S::Error> {
         for (flow, stream) in self.by_flow.iter_mut() {
             stream.decode(work)?;
@@ -115,9 +115,9 @@ impl Streams {
     }
 }
 
-impl Stream {
+impl CaptureStream {
     fn new<S: CaptureSink>(
-        work: &mut Work<'_, S>,
+        work: &mut PacketDecoding<'_, S>,
         place: PacketPlace,
         position: StreamPosition,
     ) -> Self {
@@ -149,7 +149,7 @@ impl Stream {
     }
 
     /// Handles missing bytes: packets can be found again afterwards, messages cannot.
-    fn lose<S: CaptureSink>(&mut self, work: &mut Work<'_, S>, position: StreamPosition) {
+    fn lose<S: CaptureSink>(&mut self, work: &mut PacketDecoding<'_, S>, position: StreamPosition) {
         let StreamPosition { lost_bytes, flow, .. } = position;
         if let Some(framer) = &mut self.framer {
             framer.clear();
@@ -175,7 +175,7 @@ impl Stream {
         }
     }
 
-    fn decode<S: CaptureSink>(&mut self, work: &mut Work<'_, S>) -> Result<(), S::Error> {
+    fn decode<S: CaptureSink>(&mut self, work: &mut PacketDecoding<'_, S>) -> Result<(), S::Error> {
         let mut at = 0;
         self.cut = None;
         while work.sink.wants_more() && !self.is_abandoned && at < self.held.len() {
@@ -215,7 +215,7 @@ impl Stream {
     /// incomplete, or if a message failed and the next start is unknown.
     fn block<S: CaptureSink>(
         &mut self,
-        work: &mut Work<'_, S>,
+        work: &mut PacketDecoding<'_, S>,
         at: usize,
     ) -> Result<Option<usize>, S::Error> {
         let block = match next_block(&work.setup.framing, &self.held, at) {
@@ -234,8 +234,8 @@ impl Stream {
         }
         let held_len = self.held.len();
         let lost_at = |at: usize| match block.has_length {
-            true => Lost::Block(block.end - at),
-            false => Lost::Rest(held_len - at),
+            true => LossExtent::Block(block.end - at),
+            false => LossExtent::Rest(held_len - at),
         };
         let mut at = block.start;
         while at < block.end && work.sink.wants_more() {
@@ -247,7 +247,8 @@ impl Stream {
                 Ok(Step::Message(decoded)) => {
                     let offset = self.offset + at as u64;
                     let own = &self.held[at..at + decoded.len];
-                    let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
+                    let place =
+                        MessagePlace { packet: self.last, origin: OffsetBase::Stream, offset };
                     let lost = lost_at(at);
                     if work.is_refused(&mut self.check, &decoded, own, place, lost) {
                         lose_dictionaries(&mut self.decoder);
@@ -264,7 +265,8 @@ impl Stream {
                 }
                 Err(error) => {
                     let offset = self.offset + at as u64;
-                    let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
+                    let place =
+                        MessagePlace { packet: self.last, origin: OffsetBase::Stream, offset };
                     self.check.lose_dictionaries();
                     work.message_failed(place, &error, lost_at(at));
                     self.is_abandoned = !block.has_length;
@@ -278,13 +280,13 @@ impl Stream {
         Ok(Some(at))
     }
 
-    fn give_up<S: CaptureSink>(&mut self, work: &mut Work<'_, S>, why: impl Display) {
+    fn give_up<S: CaptureSink>(&mut self, work: &mut PacketDecoding<'_, S>, why: impl Display) {
         self.is_abandoned = true;
         work.packet_failed(self.last, why);
     }
 
     /// Reports held bytes that will not be decoded, at the end of the stream.
-    fn report_rest<S: CaptureSink>(&self, work: &mut Work<'_, S>, flow: u64) {
+    fn report_rest<S: CaptureSink>(&self, work: &mut PacketDecoding<'_, S>, flow: u64) {
         if self.is_abandoned {
             return;
         }

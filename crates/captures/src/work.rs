@@ -1,17 +1,17 @@
 //! Packets and the segments that a framer finds in them.
 
-use crate::channels::{Channel, Channels};
+use crate::channels::{CaptureChannel, Channels};
 use crate::checked_dictionaries::CheckedDictionaries;
-use crate::place::{MessagePlace, Origin, PacketPlace};
+use crate::place::{MessagePlace, OffsetBase, PacketPlace};
 use crate::session_check::SessionCheck;
-use crate::sink::{CaptureSink, Lost};
+use crate::sink::{CaptureSink, LossExtent};
 use std::fmt::Display;
 use std::sync::Arc;
-use tickwire_fast::{Decoded, DecoderOptions, Error, Program};
+use tickwire_fast::{DecodedMessage, DecoderOptions, FastError, Program};
 use tickwire_feed::capture::Packet;
 use tickwire_feed::counted;
 use tickwire_feed::framing::detect::Unproven;
-use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
+use tickwire_feed::framing::{BlockBounds, Framing, FramingError, Segment, Segments, next_block};
 use tickwire_text::Header;
 
 /// Settings of decoding a capture.
@@ -24,21 +24,26 @@ pub(crate) struct Setup {
 }
 
 /// State of decoding one packet.
-pub(crate) struct Work<'w, S> {
+pub(crate) struct PacketDecoding<'w, S> {
     pub(crate) setup: &'w Setup,
     pub(crate) sink: &'w mut S,
     /// True if the rest of the packet was abandoned.
     is_abandoned: bool,
 }
 
-impl<'w, S: CaptureSink> Work<'w, S> {
+impl<'w, S: CaptureSink> PacketDecoding<'w, S> {
     pub(crate) fn new(setup: &'w Setup, sink: &'w mut S) -> Self {
         Self { setup, sink, is_abandoned: false }
     }
 
     /// Handles a message that cannot be decoded.
-    pub(crate) fn message_failed(&mut self, place: MessagePlace, error: &Error, lost: Lost) {
-        self.is_abandoned |= matches!(lost, Lost::Rest(_));
+    pub(crate) fn message_failed(
+        &mut self,
+        place: MessagePlace,
+        error: &FastError,
+        lost: LossExtent,
+    ) {
+        self.is_abandoned |= matches!(lost, LossExtent::Rest(_));
         self.sink.message_failed(place, error, &self.setup.program, lost);
     }
 
@@ -57,10 +62,10 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         let place = PacketPlace::of(packet);
         let remark = |text: &str| self.sink.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
-        let Channel { decoder, framer, check, .. } = channel;
+        let CaptureChannel { decoder, framer, check, .. } = channel;
         let mut dictionaries = CheckedDictionaries { decoder, check };
         let segments = framer.split(packet.bytes);
-        self.segments(&mut dictionaries, place, Origin::Packet, segments)?;
+        self.segments(&mut dictionaries, place, OffsetBase::Packet, segments)?;
         if packet.is_truncated() {
             dictionaries.lose();
             let missing = counted(packet.missing_bytes, "byte");
@@ -81,7 +86,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         &mut self,
         dictionaries: &mut CheckedDictionaries<'_>,
         packet: PacketPlace,
-        origin: Origin,
+        origin: OffsetBase,
         segments: Segments<'_>,
     ) -> Result<(), S::Error> {
         for segment in segments {
@@ -97,7 +102,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         &mut self,
         dictionaries: &mut CheckedDictionaries<'_>,
         packet: PacketPlace,
-        origin: Origin,
+        origin: OffsetBase,
         segment: &Segment<'_>,
     ) -> Result<(), S::Error> {
         if let Some(seq_num) = segment.seq_num {
@@ -141,10 +146,10 @@ impl<'w, S: CaptureSink> Work<'w, S> {
     pub(crate) fn is_refused(
         &mut self,
         check: &mut SessionCheck,
-        decoded: &Decoded<'_>,
+        decoded: &DecodedMessage<'_>,
         bytes: &[u8],
         place: MessagePlace,
-        lost: Lost,
+        lost: LossExtent,
     ) -> bool {
         let check = match check {
             SessionCheck::None => return false,
@@ -175,7 +180,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         };
         let is_refused = unproven == Unproven::Restarted;
         let lost = is_refused.then_some(lost);
-        self.is_abandoned |= matches!(lost, Some(Lost::Rest(_)));
+        self.is_abandoned |= matches!(lost, Some(LossExtent::Rest(_)));
         self.sink.message_unproven(place, unproven, lost);
         is_refused
     }
@@ -186,9 +191,9 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         &mut self,
         dictionaries: &mut CheckedDictionaries<'_>,
         packet: PacketPlace,
-        origin: Origin,
+        origin: OffsetBase,
         segment: &Segment<'_>,
-        block: Block,
+        block: BlockBounds,
     ) -> Result<Option<usize>, S::Error> {
         let mut at = block.start;
         while at < block.end && self.sink.wants_more() {
@@ -196,8 +201,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             let offset = (segment.offset + at) as u64;
             let place = MessagePlace { packet, origin, offset };
             let lost = match block.has_length {
-                true => Lost::Block(block.end - at),
-                false => Lost::Rest(segment.bytes.len() - at),
+                true => LossExtent::Block(block.end - at),
+                false => LossExtent::Rest(segment.bytes.len() - at),
             };
             let next = block.has_length.then_some(block.end);
             match dictionaries.decoder.decode(rest) {

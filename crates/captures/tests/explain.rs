@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use tickwire_captures::Channel;
-use tickwire_captures::explain::{Emphasis, Explainer, Part, write_html, write_text};
+use tickwire_captures::CaptureChannel;
+use tickwire_captures::explain::{Emphasis, Explainer, PacketPart, write_html, write_text};
 use tickwire_fast::{DecoderOptions, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
 
@@ -16,12 +16,12 @@ const XML: &str = r#"<templates><template name="T" id="1">
 fn explained(
     packet: &[u8],
     mut messages_left: u64,
-    write: impl Fn(&mut Vec<u8>, &Part<'_>),
+    write: impl Fn(&mut Vec<u8>, &PacketPart<'_>),
 ) -> (String, bool) {
     let set = TemplateSet::parse(XML).expect("templates");
     let program = Arc::new(Program::compile(set).expect("a program"));
     let framing: Framing = "cme".parse().expect("a preset");
-    let mut channel = Channel::new(program.clone(), DecoderOptions::default(), framing);
+    let mut channel = CaptureChannel::new(program.clone(), DecoderOptions::default(), framing);
     let mut out = Vec::new();
     let explained = Explainer::new(&program, framing).packet(
         &mut channel,
@@ -35,7 +35,7 @@ fn explained(
     (String::from_utf8(out).expect("UTF-8"), explained.expect("nothing fails"))
 }
 
-fn text(out: &mut Vec<u8>, part: &Part<'_>) {
+fn text(out: &mut Vec<u8>, part: &PacketPart<'_>) {
     let paint = |emphasis, text: &str| match emphasis {
         Emphasis::Changed => format!("*{text}*"),
         _ => text.to_owned(),
@@ -43,7 +43,7 @@ fn text(out: &mut Vec<u8>, part: &Part<'_>) {
     write_text(out, part, &paint).expect("memory");
 }
 
-fn html(out: &mut Vec<u8>, part: &Part<'_>) {
+fn html(out: &mut Vec<u8>, part: &PacketPart<'_>) {
     write_html(out, part).expect("memory");
 }
 
@@ -99,7 +99,7 @@ fn messages_behind_the_limit_update_the_dictionaries() {
     let set = TemplateSet::parse(XML).expect("templates");
     let program = Arc::new(Program::compile(set).expect("a program"));
     let framing: Framing = "none,reset=never".parse().expect("a framing");
-    let mut channel = Channel::new(program.clone(), DecoderOptions::default(), framing);
+    let mut channel = CaptureChannel::new(program.clone(), DecoderOptions::default(), framing);
     let explainer = Explainer::new(&program, framing);
     let mut left = 2;
     let mut explain = |packet: &[u8]| {

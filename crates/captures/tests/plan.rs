@@ -5,8 +5,12 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tickwire_captures::plan::{PlanOptions, Planned, Split, captures_of, plan, stands_alone};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PcapWriter, PcapngWriter};
+use tickwire_captures::plan::{
+    CapturePlan, CaptureSplit, PlanOptions, captures_of, plan, stands_alone,
+};
+use tickwire_feed::capture::{
+    CaptureFormat, CaptureOptions, CaptureReader, PcapWriter, PcapngWriter,
+};
 use tickwire_feed::framing::Framing;
 
 const END: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 1, 2, 3), 9000);
@@ -52,7 +56,7 @@ fn options(split_bytes: u64) -> PlanOptions {
     PlanOptions { format: None, cuts: true, split_bytes, index_directory: None }
 }
 
-fn planned(path: &Path, split_bytes: u64) -> Planned {
+fn planned(path: &Path, split_bytes: u64) -> CapturePlan {
     plan(path, &options(split_bytes), &mut |_, _| true).expect("a plan")
 }
 
@@ -82,10 +86,11 @@ fn whole(path: &Path) -> (Read, Option<String>) {
 }
 
 /// Returns the packets of all splits, each encoded and decoded again.
-fn of_splits(splits: &[Split]) -> (Read, Option<String>) {
+fn of_splits(splits: &[CaptureSplit]) -> (Read, Option<String>) {
     let (mut all, mut errors) = (Vec::new(), Vec::new());
     for split in splits {
-        let sent = Split::from_bytes(split.path.clone(), &split.to_bytes()).expect("a split");
+        let sent =
+            CaptureSplit::from_bytes(split.path.clone(), &split.to_bytes()).expect("a split");
         assert_eq!(&sent, split);
         let mut reader = sent.open().expect("a reader");
         let (packets, error) = drain(&mut reader);
@@ -215,7 +220,7 @@ fn what_cannot_be_cut_is_one_split() {
     assert_eq!(of_splits(&planned_whole.splits), whole(&path));
     let raw = directory.join("stream.raw");
     fs::write(&raw, b"\x00\x01\x02".repeat(1000)).expect("written");
-    let raw_options = PlanOptions { format: Some(Format::Raw), ..options(100) };
+    let raw_options = PlanOptions { format: Some(CaptureFormat::Raw), ..options(100) };
     assert_eq!(plan(&raw, &raw_options, &mut |_, _| true).expect("a plan").splits.len(), 1);
     let alone = |framing: &str| stands_alone(&framing.parse::<Framing>().expect("a framing"));
     assert!(alone("none,reset=packet") && alone("none,reset=message") && !alone("none"));
@@ -227,7 +232,7 @@ fn planning_is_watched_and_can_be_ended() {
     let path = directory.join("a.bin");
     let packet = [&(1_u32 << 20).to_be_bytes()[..], &vec![7; 1 << 20]].concat();
     fs::write(&path, packet.repeat(40)).expect("written");
-    let options = PlanOptions { format: Some(Format::U32Be), ..options(4 << 20) };
+    let options = PlanOptions { format: Some(CaptureFormat::U32Be), ..options(4 << 20) };
     let mut seen = Vec::new();
     let plan_watched = plan(&path, &options, &mut |read, of| {
         seen.push((read, of));

@@ -4,14 +4,15 @@
 use std::error::Error;
 use std::time::Duration;
 use tickwire_dds::{Domain, DomainConfig, Quote};
-use tickwire_distribution::{Delivery, Publisher, TopicSet};
+use tickwire_distribution::{DeliverySettings, Publisher, TopicSet};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let place = Domain::open(0, &DomainConfig::default())?.join()?;
     let sets = [TopicSet::of::<Quote>()];
-    let mut publisher = Publisher::new(&place, &sets, &Delivery::default(), PATIENCE, || false)?;
+    let mut publisher =
+        Publisher::new(&place, &sets, &DeliverySettings::default(), PATIENCE, || false)?;
     if !publisher.wait_matched(1, PATIENCE)? {
         println!("Nobody subscribes: publishing anyway.");
     }

@@ -3,8 +3,8 @@
 
 use std::error::Error;
 use std::time::Duration;
-use tickwire_dds::{Domain, DomainConfig, Quote, Received};
-use tickwire_distribution::{Delivery, Subscriber, SubscriberOptions, TopicSet};
+use tickwire_dds::{Domain, DomainConfig, Quote, ReceivedSample};
+use tickwire_distribution::{DeliverySettings, Subscriber, SubscriberOptions, TopicSet};
 
 const TICK: Duration = Duration::from_millis(20);
 
@@ -13,8 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sets = [TopicSet::of::<Quote>()];
     // `every: Some(time)` conflates: it delivers the last sample of each key, at most once per `time`.
     let options = SubscriberOptions::default();
-    let mut subscriber = Subscriber::new(&place, &sets, &Delivery::default(), &options)?;
-    let mut quote = Received::<Quote>::default();
+    let mut subscriber = Subscriber::new(&place, &sets, &DeliverySettings::default(), &options)?;
+    let mut quote = ReceivedSample::<Quote>::default();
     let mut volume = 0;
     while !subscriber.is_over() {
         subscriber.receive(TICK, |arrival| {

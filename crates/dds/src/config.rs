@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::Error;
+use crate::DdsError;
 
 /// Highest domain number whose UDP ports exist. Spec: DDSI-RTPS 2.5 §9.6.2.3.
 pub const DOMAIN_ID_MAX: u32 = 232;
@@ -22,7 +22,7 @@ fn processes_with_ports(id: u32) -> u16 {
 
 /// The network interface that a domain uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Network {
+pub enum DomainNetwork {
     /// The interface that the middleware prefers; only one is used.
     Best,
     /// The interface with this address.
@@ -36,7 +36,7 @@ pub enum Network {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainConfig {
     /// The network interface.
-    pub network: Network,
+    pub network: DomainNetwork,
     /// True if discovery and data may use multicast. If false, `peers` lists the hosts to contact.
     pub multicast: bool,
     /// Hosts on which participants are discovered by unicast.
@@ -62,7 +62,7 @@ pub struct DomainConfig {
 impl Default for DomainConfig {
     fn default() -> Self {
         Self {
-            network: Network::Loopback,
+            network: DomainNetwork::Loopback,
             multicast: false,
             peers: Vec::new(),
             processes_max: PROCESSES_MAX,
@@ -81,9 +81,9 @@ impl DomainConfig {
     /// The environment variable CYCLONEDDS_URI has no effect.
     ///
     /// # Errors
-    /// - [`Error::DomainId`] if the number on the wire (`wire_id`, or else `id`) has no ports.
-    /// - [`Error::OptionRange`] if a size or count is zero or above `i32::MAX`.
-    pub fn print_xml(&self, id: u32) -> Result<String, Error> {
+    /// - [`DdsError::DomainId`] if the number on the wire (`wire_id`, or else `id`) has no ports.
+    /// - [`DdsError::OptionRange`] if a size or count is zero or above `i32::MAX`.
+    pub fn print_xml(&self, id: u32) -> Result<String, DdsError> {
         let on_wire = checked_domain_id(self.wire_id.unwrap_or(id))?;
         let processes_max = self.processes_max.min(processes_with_ports(on_wire));
         let processes_max = ranged("processes_max", u32::from(processes_max))?;
@@ -91,9 +91,9 @@ impl DomainConfig {
         let datagram_bytes_max = ranged("datagram_bytes_max", self.datagram_bytes_max)?;
         let receive_buffer_bytes = ranged("receive_buffer_bytes", self.receive_buffer_bytes)?;
         let interface = match self.network {
-            Network::Best => "autodetermine=\"true\"".to_owned(),
-            Network::Interface(address) => format!("address=\"{address}\""),
-            Network::Loopback => "address=\"127.0.0.1\"".to_owned(),
+            DomainNetwork::Best => "autodetermine=\"true\"".to_owned(),
+            DomainNetwork::Interface(address) => format!("address=\"{address}\""),
+            DomainNetwork::Loopback => "address=\"127.0.0.1\"".to_owned(),
         };
         let lease_ms = u32::try_from(self.lease.as_millis()).unwrap_or(u32::MAX);
         let lease_ms = ranged("lease", lease_ms)?;
@@ -124,7 +124,7 @@ impl DomainConfig {
     }
 
     fn push_peers(&self, xml: &mut String) {
-        let own_host = !self.multicast && self.network == Network::Loopback;
+        let own_host = !self.multicast && self.network == DomainNetwork::Loopback;
         if !own_host && self.peers.is_empty() {
             return;
         }
@@ -139,12 +139,12 @@ impl DomainConfig {
     }
 }
 
-pub(crate) fn checked_domain_id(id: u32) -> Result<u32, Error> {
-    if id <= DOMAIN_ID_MAX { Ok(id) } else { Err(Error::DomainId { id }) }
+pub(crate) fn checked_domain_id(id: u32) -> Result<u32, DdsError> {
+    if id <= DOMAIN_ID_MAX { Ok(id) } else { Err(DdsError::DomainId { id }) }
 }
 
-pub(crate) fn ranged(option: &'static str, value: u32) -> Result<i32, Error> {
-    i32::try_from(value).ok().filter(|&v| v > 0).ok_or(Error::OptionRange { option })
+pub(crate) fn ranged(option: &'static str, value: u32) -> Result<i32, DdsError> {
+    i32::try_from(value).ok().filter(|&v| v > 0).ok_or(DdsError::OptionRange { option })
 }
 
 fn push(xml: &mut String, piece: std::fmt::Arguments<'_>) {
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_zero_size_is_refused_by_name() {
         let config = DomainConfig { sample_bytes_max: 0, ..DomainConfig::default() };
-        assert_eq!(config.print_xml(0), Err(Error::OptionRange { option: "sample_bytes_max" }));
+        assert_eq!(config.print_xml(0), Err(DdsError::OptionRange { option: "sample_bytes_max" }));
     }
 
     #[test]
@@ -181,6 +181,6 @@ mod tests {
     #[test]
     fn a_domain_without_ports_is_refused() {
         let config = DomainConfig { wire_id: Some(233), ..DomainConfig::default() };
-        assert_eq!(config.print_xml(0), Err(Error::DomainId { id: 233 }));
+        assert_eq!(config.print_xml(0), Err(DdsError::DomainId { id: 233 }));
     }
 }

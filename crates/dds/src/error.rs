@@ -3,12 +3,12 @@
 use std::fmt;
 
 use tickwire_distribution::TransportError;
-use tickwire_distribution::cdr::EncodeError;
+use tickwire_distribution::cdr::SampleEncodeError;
 
 /// The operation that the middleware refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Attempt {
+pub enum DdsOperation {
     /// Attaching a reader to a wait set.
     Attach,
     /// Creating a reader.
@@ -35,21 +35,21 @@ pub enum Attempt {
     Write,
 }
 
-impl Attempt {
+impl DdsOperation {
     fn text(self) -> &'static str {
         match self {
-            Attempt::Attach => "attach a reader to a wait set",
-            Attempt::CreateReader => "create a reader",
-            Attempt::CreateTopic => "create a topic",
-            Attempt::CreateWaitSet => "create a wait set",
-            Attempt::CreateWriter => "create a writer",
-            Attempt::Dispose => "dispose of an instance",
-            Attempt::JoinDomain => "join the domain",
-            Attempt::OpenDomain => "open the domain",
-            Attempt::ReadStatus => "read a status",
-            Attempt::Take => "take samples",
-            Attempt::Wait => "wait",
-            Attempt::Write => "write a sample",
+            DdsOperation::Attach => "attach a reader to a wait set",
+            DdsOperation::CreateReader => "create a reader",
+            DdsOperation::CreateTopic => "create a topic",
+            DdsOperation::CreateWaitSet => "create a wait set",
+            DdsOperation::CreateWriter => "create a writer",
+            DdsOperation::Dispose => "dispose of an instance",
+            DdsOperation::JoinDomain => "join the domain",
+            DdsOperation::OpenDomain => "open the domain",
+            DdsOperation::ReadStatus => "read a status",
+            DdsOperation::Take => "take samples",
+            DdsOperation::Wait => "wait",
+            DdsOperation::Write => "write a sample",
         }
     }
 }
@@ -57,7 +57,7 @@ impl Attempt {
 /// Reason why a DDS call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Error {
+pub enum DdsError {
     /// The domain number is above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX), so it has no ports.
     DomainId {
         /// The requested number.
@@ -66,7 +66,7 @@ pub enum Error {
     /// The middleware reported an error.
     Middleware {
         /// The operation that failed.
-        attempt: Attempt,
+        attempt: DdsOperation,
         /// The return code of the DDS standard, negated by Cyclone.
         code: i32,
     },
@@ -89,51 +89,51 @@ pub enum Error {
     /// The time limit passed while the writer's history was full or acknowledgements were missing.
     TimedOut {
         /// The operation that timed out.
-        attempt: Attempt,
+        attempt: DdsOperation,
     },
 }
 
-const _: () = assert!(size_of::<Error>() <= 24);
+const _: () = assert!(size_of::<DdsError>() <= 24);
 
-impl fmt::Display for Error {
+impl fmt::Display for DdsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Error::DomainId { id } => {
+            DdsError::DomainId { id } => {
                 write!(f, "domain {id} has no ports: use 0 to {}", crate::DOMAIN_ID_MAX)
             }
-            Error::Middleware { attempt, code } => {
+            DdsError::Middleware { attempt, code } => {
                 write!(f, "cannot {}: {} (Cyclone code {code})", attempt.text(), code_text(code))
             }
-            Error::NestedSequence => f.write_str("a type has a sequence of sequences"),
-            Error::OpenAlready { id } => {
+            DdsError::NestedSequence => f.write_str("a type has a sequence of sequences"),
+            DdsError::OpenAlready { id } => {
                 write!(f, "domain {id} is open already in this process: share its Domain")
             }
-            Error::OptionRange { option } => {
+            DdsError::OptionRange { option } => {
                 write!(f, "option {option} must be from 1 to {}", i32::MAX)
             }
-            Error::TextWithNul => {
+            DdsError::TextWithNul => {
                 f.write_str("text with a NUL character inside cannot be a DDS string: remove it")
             }
-            Error::TooLong => f.write_str("sequence or string longer than 2^32 - 1: split it"),
-            Error::TimedOut { attempt } => {
+            DdsError::TooLong => f.write_str("sequence or string longer than 2^32 - 1: split it"),
+            DdsError::TimedOut { attempt } => {
                 write!(f, "cannot {} in the time allowed: is a subscriber stuck?", attempt.text())
             }
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for DdsError {}
 
-impl From<EncodeError> for Error {
-    fn from(error: EncodeError) -> Self {
+impl From<SampleEncodeError> for DdsError {
+    fn from(error: SampleEncodeError) -> Self {
         match error {
-            EncodeError::TextWithNul => Self::TextWithNul,
+            SampleEncodeError::TextWithNul => Self::TextWithNul,
             _ => Self::TooLong,
         }
     }
 }
 
-impl TransportError for Error {
+impl TransportError for DdsError {
     fn is_timed_out(&self) -> bool {
         matches!(self, Self::TimedOut { .. })
     }
@@ -162,11 +162,11 @@ mod tests {
 
     #[test]
     fn a_message_says_what_failed_and_what_to_do() {
-        let refused = Error::Middleware { attempt: Attempt::CreateWriter, code: -8 };
+        let refused = DdsError::Middleware { attempt: DdsOperation::CreateWriter, code: -8 };
         assert_eq!(
             refused.to_string(),
             "cannot create a writer: the QoS policies contradict each other (Cyclone code -8)"
         );
-        assert!(Error::DomainId { id: 999 }.to_string().contains("use 0 to 232"));
+        assert!(DdsError::DomainId { id: 999 }.to_string().contains("use 0 to 232"));
     }
 }

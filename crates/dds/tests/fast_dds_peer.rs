@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{
-    Book, BookLevel, BookTop, CycloneParticipant, Decimal, MarketData, Participant, Quote, Sample,
+    BookLevel, BookSample, BookTop, CycloneParticipant, MarketData, Participant, Quote, Sample,
+    SampleDecimal,
 };
 use tickwire_testing::{Need, skip};
 
@@ -78,14 +79,14 @@ fn crosses<S: Sample + Debug>(participant: &CycloneParticipant, samples: &[S]) {
 
 fn level(number: i64) -> BookLevel {
     BookLevel {
-        price: Decimal { mantissa: 13_331_025 + number, exponent: -2 },
-        size: Decimal { mantissa: -number, exponent: 3 },
+        price: SampleDecimal { mantissa: 13_331_025 + number, exponent: -2 },
+        size: SampleDecimal { mantissa: -number, exponent: 3 },
         orders: number as u32,
     }
 }
 
-fn book(number: u64, levels: i64) -> Book {
-    Book {
+fn book(number: u64, levels: i64) -> BookSample {
+    BookSample {
         source: "forts".to_owned(),
         channel: String::new(),
         instrument: format!("a long name of instrument {number}"),
@@ -100,7 +101,8 @@ fn book(number: u64, levels: i64) -> Book {
 }
 
 fn top(number: u64) -> BookTop {
-    let Book { source, channel, instrument, kind, seq_num, sending_time, .. } = book(number, 0);
+    let BookSample { source, channel, instrument, kind, seq_num, sending_time, .. } =
+        book(number, 0);
     let (has_bid, bid, offer) = (true, level(7), level(i64::MIN + 1));
     let known = BookTop { source, channel, instrument, kind, seq_num, ..BookTop::default() };
     BookTop { sending_time, has_bid, bid, offer, ..known }
@@ -121,7 +123,7 @@ fn what_fast_dds_echoes_equals_what_was_written() {
     let market_data =
         [market_data(1, 3), market_data(2, 0), MarketData::default(), market_data(3, 40)];
     crosses(&participant, &market_data);
-    crosses(&participant, &[book(1, 3), book(2, 0), Book::default(), book(3, 200)]);
+    crosses(&participant, &[book(1, 3), book(2, 0), BookSample::default(), book(3, 200)]);
     crosses(&participant, &[top(1), BookTop::default(), top(2)]);
     peer.finish();
 }

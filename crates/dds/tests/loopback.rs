@@ -11,8 +11,8 @@ use support::{
     wire_id,
 };
 use tickwire_dds::{
-    Change, Domain, DomainConfig, Error, InstanceState, Listener, MarketData, New, Participant,
-    Qos, Quote, QuoteRequest, Received, Remove, Sample, WaitSet, security_topic,
+    Change, DdsError, Domain, DomainConfig, InstanceState, Listener, MarketData, New, Participant,
+    Qos, Quote, QuoteRequest, ReceivedSample, Remove, Sample, WaitSet, security_topic,
 };
 
 fn crosses<S: Sample>(participants: &[impl Participant; 2], samples: &[S]) {
@@ -72,7 +72,7 @@ fn a_listener_hands_samples_on_in_order_until_it_is_dropped() {
     let qos = patient().keep_last(1000);
     let mut writer = publisher.writer::<Quote>("Quote", &qos).unwrap();
     let (sender, received) = mpsc::channel();
-    let on_sample = move |received: &Received<Quote>| {
+    let on_sample = move |received: &ReceivedSample<Quote>| {
         if received.has_data {
             sender.send(received.sample).unwrap();
         }
@@ -100,7 +100,7 @@ fn a_listener_may_answer_from_its_own_call() {
     let mut reader = here.reader::<Quote>("back", &qos).unwrap();
     // A writer that has not matched the reader would keep nothing for it.
     assert!(answers.wait_matched(1, PATIENCE).unwrap());
-    let answer = move |received: &Received<Quote>| {
+    let answer = move |received: &ReceivedSample<Quote>| {
         if received.has_data {
             answers.write(&received.sample).unwrap();
         }
@@ -142,7 +142,7 @@ fn one_key_keeps_its_own_last_value_and_can_be_disposed_of() {
     assert_eq!(next(&mut reader), quote_request(2));
 
     writer.dispose(&quote_request(2)).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     assert!(reader.wait(PATIENCE).unwrap());
     assert!(reader.take(&mut received).unwrap());
     assert_eq!(received.instance_state, InstanceState::Disposed);
@@ -188,7 +188,7 @@ fn a_full_history_makes_the_writer_time_out_rather_than_lose() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(refused, Error::TimedOut { .. }), "{refused}");
+    assert!(matches!(refused, DdsError::TimedOut { .. }), "{refused}");
     let backlog = writer.backlog().unwrap().unwrap();
     assert!((1..=written.len() as u64).contains(&backlog), "{backlog} of {}", written.len());
     let received: Vec<Quote> = written.iter().map(|_| next(&mut reader)).collect();
@@ -278,7 +278,7 @@ fn a_text_with_nul_is_refused_and_the_writer_goes_on() {
     let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
     let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
     let bad = MarketData { message_type: "X\0".to_owned(), ..market_data(1, 1) };
-    assert_eq!(writer.write(&bad), Err(Error::TextWithNul));
+    assert_eq!(writer.write(&bad), Err(DdsError::TextWithNul));
     writer.write(&market_data(1, 1)).unwrap();
     assert_eq!(next(&mut reader), market_data(1, 1));
 }
@@ -287,7 +287,7 @@ fn a_text_with_nul_is_refused_and_the_writer_goes_on() {
 fn a_domain_opens_once_in_a_process_and_again_when_closed() {
     let config = DomainConfig { wire_id: Some(wire_id(11)), ..DomainConfig::default() };
     let domain = Domain::open(22, &config).unwrap();
-    assert_eq!(Domain::open(22, &config).unwrap_err(), Error::OpenAlready { id: 22 });
+    assert_eq!(Domain::open(22, &config).unwrap_err(), DdsError::OpenAlready { id: 22 });
     drop(domain);
     Domain::open(22, &config).unwrap();
 }
@@ -296,12 +296,12 @@ fn a_domain_opens_once_in_a_process_and_again_when_closed() {
 fn nonsense_options_are_refused_by_name() {
     let participant = joined(24, wire_id(12));
     let refused = participant.writer::<Quote>("Quote", &Qos::reliable().keep_last(0)).err();
-    assert_eq!(refused, Some(Error::OptionRange { option: "depth" }));
+    assert_eq!(refused, Some(DdsError::OptionRange { option: "depth" }));
     let refused = participant.reader::<Quote>("Quo\0te", &Qos::reliable()).err();
-    assert_eq!(refused, Some(Error::TextWithNul));
+    assert_eq!(refused, Some(DdsError::TextWithNul));
     assert_eq!(
         Domain::open(233, &DomainConfig::default()).unwrap_err(),
-        Error::DomainId { id: 233 }
+        DdsError::DomainId { id: 233 }
     );
 }
 
@@ -338,7 +338,7 @@ fn a_sample_keeps_the_time_that_its_writer_gave_it_and_tells_whose_it_is() {
     assert!(other.wait_matched(1, PATIENCE).unwrap());
     writer.write_at(&quote(1), 1_234_567_890).unwrap();
     other.write_at(&quote(2), 5).unwrap();
-    let mut received = [Received::default(), Received::default()];
+    let mut received = [ReceivedSample::default(), ReceivedSample::default()];
     for place in &mut received {
         while !reader.take(place).unwrap() {
             assert!(reader.wait(PATIENCE).unwrap());
@@ -362,7 +362,7 @@ fn samples_have_their_writers_number_and_the_last_number_before_it_met_the_reade
     }
     let mut reader = here.reader::<Quote>("Quote", &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     assert!(reader.wait(PATIENCE).unwrap() && reader.take(&mut received).unwrap());
     assert_eq!((received.writer_seq_num, received.history_end), (5, 5));
     assert!(received.is_history());

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{PATIENCE, market_data, patient, two_participants};
-use tickwire_dds::{MarketData, Participant, Received};
+use tickwire_dds::{MarketData, Participant, ReceivedSample};
 
 /// Returns the resident memory of this process in bytes.
 fn resident_bytes() -> u64 {
@@ -25,7 +25,7 @@ fn a_writer_that_keeps_last_values_holds_no_more_the_longer_it_streams() {
     let mut writer = publisher.writer::<MarketData>("MarketData", &qos).unwrap();
     let mut reader = subscriber.reader::<MarketData>("MarketData", &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let mut stream = |time: Duration| {
         let until = Instant::now() + time;
         for number in (0..SECURITIES).cycle() {

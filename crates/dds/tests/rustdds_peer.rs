@@ -15,7 +15,8 @@ use rustdds::{
 use serde::{Deserialize, Serialize};
 use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{
-    CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, Received, Sample,
+    CycloneParticipant, MarketData, MarketDataEntry, Participant, Qos, Quote, ReceivedSample,
+    Sample,
 };
 
 /// The members of the IDL structure, written by hand from the IDL file to be independent of the binding.
@@ -306,7 +307,7 @@ fn a_peer_that_comes_late_to_a_stream_has_the_last_values_and_all_that_follows()
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
 
     // The writer never pauses, so Cyclone never asks for acknowledgements itself, which it does in pauses only.
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let mut write = |number: u32| {
         let sample = MarketData { msg_seq_num: number, ..market_data(number % SECURITIES, 1) };
         writer.write(&sample).unwrap();

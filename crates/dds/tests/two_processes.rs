@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{PATIENCE, SILENCE, joined, market_data, next, patient, quote, wire_id};
-use tickwire_dds::{MarketData, Participant, Qos, Quote, Received};
+use tickwire_dds::{MarketData, Participant, Qos, Quote, ReceivedSample};
 
 const ROLE: &str = "TICKWIRE_DDS_TEST_ROLE";
 const WIRE: &str = "TICKWIRE_DDS_TEST_WIRE";
@@ -90,7 +90,7 @@ fn publish_last_values(participant: &impl Participant) {
         writer.write(&market_data(security, 2)).unwrap();
     }
     let mut end = participant.reader::<Quote>("End", &patient()).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     assert!(end.wait(PATIENCE).unwrap() && end.take(&mut received).unwrap());
 }
 
@@ -109,7 +109,7 @@ fn read_live_samples(participant: &impl Participant) {
     // heartbeats for other readers.
     thread::sleep(SILENCE);
     let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let mut missing: Option<BTreeSet<u64>> = None;
     let until = Instant::now() + PATIENCE;
     while missing.as_ref().is_none_or(|missing| !missing.is_empty()) && Instant::now() < until {

@@ -7,7 +7,7 @@ mod feed;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use feed::Feed;
 use std::hint::black_box;
-use tickwire_distribution::fill::Filled;
+use tickwire_distribution::fill::FilledSamples;
 use tickwire_exchange::Options;
 
 fn fill(c: &mut Criterion) {
@@ -23,8 +23,12 @@ fn fill(c: &mut Criterion) {
         let mut elements = 0;
         feed.fill_all(&mut decoder, &mut filler, |filled| {
             elements += match filled {
-                Filled::MarketData(samples) => samples.iter().map(|s| s.md_entries.len()).sum(),
-                Filled::QuoteRequest(samples) => samples.iter().map(|s| s.related_sym.len()).sum(),
+                FilledSamples::MarketData(samples) => {
+                    samples.iter().map(|s| s.md_entries.len()).sum()
+                }
+                FilledSamples::QuoteRequest(samples) => {
+                    samples.iter().map(|s| s.related_sym.len()).sum()
+                }
                 _ => 1,
             };
         });

@@ -8,7 +8,7 @@ use std::fmt;
 /// Version of the encoding. The versions differ in alignment, and in what precedes optional members and sequences of
 /// structures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Encoding {
+pub enum CdrEncoding {
     /// PLAIN_CDR: values of eight bytes are aligned to eight; no optional members.
     #[default]
     Xcdr1,
@@ -17,7 +17,7 @@ pub enum Encoding {
     Xcdr2,
 }
 
-impl Encoding {
+impl CdrEncoding {
     const fn align_max(self) -> usize {
         match self {
             Self::Xcdr1 => 8,
@@ -29,14 +29,14 @@ impl Encoding {
 /// Reason why a sample cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EncodeError {
+pub enum SampleEncodeError {
     /// A string contains a NUL character, which ends strings in CDR.
     TextWithNul,
     /// A string or sequence has more than 2^32 - 2 bytes or elements.
     TooLong,
 }
 
-impl fmt::Display for EncodeError {
+impl fmt::Display for SampleEncodeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::TextWithNul => "a string of the sample contains a NUL character",
@@ -45,12 +45,12 @@ impl fmt::Display for EncodeError {
     }
 }
 
-impl std::error::Error for EncodeError {}
+impl std::error::Error for SampleEncodeError {}
 
 /// Reason why bytes are not a valid sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum DecodeError {
+pub enum SampleDecodeError {
     /// The bytes end within a member.
     Cut,
     /// A string is not UTF-8.
@@ -59,7 +59,7 @@ pub enum DecodeError {
     Syntax,
 }
 
-impl fmt::Display for DecodeError {
+impl fmt::Display for SampleDecodeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Cut => "the sample's bytes end inside a member",
@@ -69,24 +69,24 @@ impl fmt::Display for DecodeError {
     }
 }
 
-impl std::error::Error for DecodeError {}
+impl std::error::Error for SampleDecodeError {}
 
 /// Appends the members of one sample to a buffer.
 ///
 /// # Examples
 /// ```
-/// use tickwire_distribution::cdr::{Encoder, Encoding};
+/// use tickwire_distribution::cdr::{CdrEncoding, SampleEncoder};
 ///
 /// let mut bytes = Vec::new();
-/// let mut encoder = Encoder::new(&mut bytes, Encoding::Xcdr1);
+/// let mut encoder = SampleEncoder::new(&mut bytes, CdrEncoding::Xcdr1);
 /// encoder.put_u16(7);
 /// encoder.put_u32(9);
 /// assert_eq!(bytes, [7, 0, 0, 0, 9, 0, 0, 0]);
 /// ```
 #[derive(Debug)]
-pub struct Encoder<'b> {
+pub struct SampleEncoder<'b> {
     out: &'b mut Vec<u8>,
-    encoding: Encoding,
+    encoding: CdrEncoding,
 }
 
 macro_rules! put {
@@ -102,16 +102,16 @@ macro_rules! put {
     };
 }
 
-impl<'b> Encoder<'b> {
+impl<'b> SampleEncoder<'b> {
     /// Creates an encoder for one sample. Clears `out`, because alignment counts from its first byte.
-    pub fn new(out: &'b mut Vec<u8>, encoding: Encoding) -> Self {
+    pub fn new(out: &'b mut Vec<u8>, encoding: CdrEncoding) -> Self {
         out.clear();
         Self { out, encoding }
     }
 
     /// Returns the version of the encoding.
     #[must_use]
-    pub const fn encoding(&self) -> Encoding {
+    pub const fn encoding(&self) -> CdrEncoding {
         self.encoding
     }
 
@@ -139,11 +139,11 @@ impl<'b> Encoder<'b> {
     /// Appends a string.
     ///
     /// # Errors
-    /// [`EncodeError::TextWithNul`] and [`EncodeError::TooLong`].
+    /// [`SampleEncodeError::TextWithNul`] and [`SampleEncodeError::TooLong`].
     #[inline]
-    pub fn put_str(&mut self, text: &str) -> Result<(), EncodeError> {
+    pub fn put_str(&mut self, text: &str) -> Result<(), SampleEncodeError> {
         if text.as_bytes().contains(&0) {
-            return Err(EncodeError::TextWithNul);
+            return Err(SampleEncodeError::TextWithNul);
         }
         self.put_length(text.len().saturating_add(1))?;
         self.out.extend_from_slice(text.as_bytes());
@@ -154,18 +154,18 @@ impl<'b> Encoder<'b> {
     /// Appends the number of elements that follow.
     ///
     /// # Errors
-    /// [`EncodeError::TooLong`].
+    /// [`SampleEncodeError::TooLong`].
     #[inline]
-    pub fn put_length(&mut self, length: usize) -> Result<(), EncodeError> {
-        self.put_u32(u32::try_from(length).map_err(|_| EncodeError::TooLong)?);
+    pub fn put_length(&mut self, length: usize) -> Result<(), SampleEncodeError> {
+        self.put_u32(u32::try_from(length).map_err(|_| SampleEncodeError::TooLong)?);
         Ok(())
     }
 
     /// Appends a sequence of bytes.
     ///
     /// # Errors
-    /// [`EncodeError::TooLong`].
-    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+    /// [`SampleEncodeError::TooLong`].
+    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<(), SampleEncodeError> {
         self.put_length(bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())
@@ -174,13 +174,13 @@ impl<'b> Encoder<'b> {
     /// Appends a sequence of strings or structures, whose elements `put_elements` appends.
     ///
     /// # Errors
-    /// [`EncodeError::TooLong`], and those of `put_elements`.
-    pub fn put_sequence<E: From<EncodeError>>(
+    /// [`SampleEncodeError::TooLong`], and those of `put_elements`.
+    pub fn put_sequence<E: From<SampleEncodeError>>(
         &mut self,
         length: usize,
         put_elements: impl FnOnce(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.encoding == Encoding::Xcdr1 {
+        if self.encoding == CdrEncoding::Xcdr1 {
             self.put_length(length)?;
             return put_elements(self);
         }
@@ -188,7 +188,8 @@ impl<'b> Encoder<'b> {
         let begin = self.out.len();
         self.put_length(length)?;
         put_elements(self)?;
-        let bytes = u32::try_from(self.out.len() - begin).map_err(|_| EncodeError::TooLong)?;
+        let bytes =
+            u32::try_from(self.out.len() - begin).map_err(|_| SampleEncodeError::TooLong)?;
         self.out[begin - 4..begin].copy_from_slice(&bytes.to_le_bytes());
         Ok(())
     }
@@ -196,10 +197,10 @@ impl<'b> Encoder<'b> {
 
 /// Reads the members of one sample in order.
 #[derive(Clone, Copy, Debug)]
-pub struct Decoder<'b> {
+pub struct SampleDecoder<'b> {
     bytes: &'b [u8],
     offset: usize,
-    encoding: Encoding,
+    encoding: CdrEncoding,
 }
 
 macro_rules! take {
@@ -210,10 +211,10 @@ macro_rules! take {
             /// # Errors
             /// [`DecodeError::Cut`].
             #[inline]
-            pub fn $name(&mut self) -> Result<$type, DecodeError> {
+            pub fn $name(&mut self) -> Result<$type, SampleDecodeError> {
                 self.align(size_of::<$type>());
                 let rest = self.bytes.get(self.offset..).unwrap_or_default();
-                let bytes = rest.first_chunk().ok_or(DecodeError::Cut)?;
+                let bytes = rest.first_chunk().ok_or(SampleDecodeError::Cut)?;
                 self.offset += size_of::<$type>();
                 Ok($type::from_le_bytes(*bytes))
             }
@@ -221,10 +222,10 @@ macro_rules! take {
     };
 }
 
-impl<'b> Decoder<'b> {
+impl<'b> SampleDecoder<'b> {
     /// Creates a decoder at the first member.
     #[must_use]
-    pub const fn new(bytes: &'b [u8], encoding: Encoding) -> Self {
+    pub const fn new(bytes: &'b [u8], encoding: CdrEncoding) -> Self {
         Self { bytes, offset: 0, encoding }
     }
 
@@ -236,7 +237,7 @@ impl<'b> Decoder<'b> {
 
     /// Returns the version of the encoding.
     #[must_use]
-    pub const fn encoding(&self) -> Encoding {
+    pub const fn encoding(&self) -> CdrEncoding {
         self.encoding
     }
 
@@ -250,45 +251,45 @@ impl<'b> Decoder<'b> {
     /// Reads a flag.
     ///
     /// # Errors
-    /// [`DecodeError::Cut`], [`DecodeError::Syntax`].
-    pub fn take_bool(&mut self) -> Result<bool, DecodeError> {
+    /// [`SampleDecodeError::Cut`], [`SampleDecodeError::Syntax`].
+    pub fn take_bool(&mut self) -> Result<bool, SampleDecodeError> {
         match self.take_u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(DecodeError::Syntax),
+            _ => Err(SampleDecodeError::Syntax),
         }
     }
 
     /// Reads a string.
     ///
     /// # Errors
-    /// [`DecodeError::Cut`], [`DecodeError::NotUtf8`], [`DecodeError::Syntax`].
-    pub fn take_str(&mut self) -> Result<&'b str, DecodeError> {
+    /// [`SampleDecodeError::Cut`], [`SampleDecodeError::NotUtf8`], [`SampleDecodeError::Syntax`].
+    pub fn take_str(&mut self) -> Result<&'b str, SampleDecodeError> {
         let length = self.take_length()?;
         match self.take_slice(length)? {
             // Some implementations write an empty string without its NUL.
             [] => Ok(""),
             [text @ .., 0] if !text.contains(&0) => {
-                std::str::from_utf8(text).map_err(|_| DecodeError::NotUtf8)
+                std::str::from_utf8(text).map_err(|_| SampleDecodeError::NotUtf8)
             }
-            _ => Err(DecodeError::Syntax),
+            _ => Err(SampleDecodeError::Syntax),
         }
     }
 
     /// Reads the number of elements that follow. Do not allocate by it: the bytes may end earlier.
     ///
     /// # Errors
-    /// [`DecodeError::Cut`].
-    pub fn take_length(&mut self) -> Result<usize, DecodeError> {
+    /// [`SampleDecodeError::Cut`].
+    pub fn take_length(&mut self) -> Result<usize, SampleDecodeError> {
         Ok(self.take_u32()? as usize)
     }
 
     /// Reads the length of a sequence of strings or structures.
     ///
     /// # Errors
-    /// [`DecodeError::Cut`].
-    pub fn take_sequence(&mut self) -> Result<usize, DecodeError> {
-        if self.encoding == Encoding::Xcdr2 {
+    /// [`SampleDecodeError::Cut`].
+    pub fn take_sequence(&mut self) -> Result<usize, SampleDecodeError> {
+        if self.encoding == CdrEncoding::Xcdr2 {
             self.take_u32()?;
         }
         self.take_length()
@@ -297,15 +298,15 @@ impl<'b> Decoder<'b> {
     /// Reads a sequence of bytes.
     ///
     /// # Errors
-    /// [`DecodeError::Cut`].
-    pub fn take_bytes(&mut self) -> Result<&'b [u8], DecodeError> {
+    /// [`SampleDecodeError::Cut`].
+    pub fn take_bytes(&mut self) -> Result<&'b [u8], SampleDecodeError> {
         let length = self.take_length()?;
         self.take_slice(length)
     }
 
-    fn take_slice(&mut self, length: usize) -> Result<&'b [u8], DecodeError> {
+    fn take_slice(&mut self, length: usize) -> Result<&'b [u8], SampleDecodeError> {
         let rest = self.bytes.get(self.offset..).unwrap_or_default();
-        let slice = rest.get(..length).ok_or(DecodeError::Cut)?;
+        let slice = rest.get(..length).ok_or(SampleDecodeError::Cut)?;
         self.offset += length;
         Ok(slice)
     }
@@ -317,44 +318,44 @@ mod tests {
 
     #[test]
     fn values_of_eight_bytes_are_aligned_by_version() {
-        for (encoding, offset) in [(Encoding::Xcdr1, 8), (Encoding::Xcdr2, 4)] {
+        for (encoding, offset) in [(CdrEncoding::Xcdr1, 8), (CdrEncoding::Xcdr2, 4)] {
             let mut bytes = Vec::new();
-            let mut encoder = Encoder::new(&mut bytes, encoding);
+            let mut encoder = SampleEncoder::new(&mut bytes, encoding);
             encoder.put_u8(1);
             encoder.put_i64(-2);
             assert_eq!(bytes.len(), offset + 8);
-            let mut decoder = Decoder::new(&bytes, encoding);
+            let mut decoder = SampleDecoder::new(&bytes, encoding);
             assert_eq!((decoder.take_u8(), decoder.take_i64()), (Ok(1), Ok(-2)));
-            assert_eq!(decoder.take_u8(), Err(DecodeError::Cut));
+            assert_eq!(decoder.take_u8(), Err(SampleDecodeError::Cut));
         }
     }
 
     #[test]
     fn strings_end_in_nul_and_have_none_inside() {
         let mut bytes = Vec::new();
-        let mut encoder = Encoder::new(&mut bytes, Encoding::Xcdr1);
+        let mut encoder = SampleEncoder::new(&mut bytes, CdrEncoding::Xcdr1);
         encoder.put_str("ab").unwrap();
         encoder.put_str("").unwrap();
-        assert_eq!(encoder.put_str("a\0b"), Err(EncodeError::TextWithNul));
+        assert_eq!(encoder.put_str("a\0b"), Err(SampleEncodeError::TextWithNul));
         assert_eq!(bytes, [3, 0, 0, 0, b'a', b'b', 0, 0, 1, 0, 0, 0, 0]);
-        let text = |bytes: &'static [u8]| Decoder::new(bytes, Encoding::Xcdr1).take_str();
-        assert_eq!(text(&[2, 0, 0, 0, 0xff, 0]), Err(DecodeError::NotUtf8));
-        assert_eq!(text(&[2, 0, 0, 0, b'a', b'b']), Err(DecodeError::Syntax));
-        assert_eq!(text(&[9, 0, 0, 0, b'a', 0]), Err(DecodeError::Cut));
+        let text = |bytes: &'static [u8]| SampleDecoder::new(bytes, CdrEncoding::Xcdr1).take_str();
+        assert_eq!(text(&[2, 0, 0, 0, 0xff, 0]), Err(SampleDecodeError::NotUtf8));
+        assert_eq!(text(&[2, 0, 0, 0, b'a', b'b']), Err(SampleDecodeError::Syntax));
+        assert_eq!(text(&[9, 0, 0, 0, b'a', 0]), Err(SampleDecodeError::Cut));
         assert_eq!(text(&[0, 0, 0, 0]), Ok(""));
     }
 
     #[test]
     fn a_sequence_of_structures_has_its_length_in_bytes_before_it_in_version_2() {
         let mut bytes = Vec::new();
-        let mut encoder = Encoder::new(&mut bytes, Encoding::Xcdr2);
-        let put = |encoder: &mut Encoder<'_>| -> Result<(), EncodeError> {
+        let mut encoder = SampleEncoder::new(&mut bytes, CdrEncoding::Xcdr2);
+        let put = |encoder: &mut SampleEncoder<'_>| -> Result<(), SampleEncodeError> {
             encoder.put_u16(5);
             Ok(())
         };
         encoder.put_sequence(1, put).unwrap();
         assert_eq!(bytes, [6, 0, 0, 0, 1, 0, 0, 0, 5, 0]);
-        let mut decoder = Decoder::new(&bytes, Encoding::Xcdr2);
+        let mut decoder = SampleDecoder::new(&bytes, CdrEncoding::Xcdr2);
         assert_eq!((decoder.take_sequence(), decoder.take_u16()), (Ok(1), Ok(5)));
     }
 }

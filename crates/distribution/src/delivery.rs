@@ -26,7 +26,7 @@ const SECURITIES_MAX: usize = 10_000;
 
 /// How many samples are held for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum HistoryDepth {
     /// All samples; a full history makes the publisher wait.
     All,
     /// The last samples of each instance, or of a topic without key; older ones are dropped.
@@ -35,33 +35,33 @@ pub enum Held {
 
 /// Delivery settings. Publisher and subscriber must have the same `best_effort`, `last_values` and partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
+pub struct DeliverySettings {
     /// True if lost samples are not retransmitted.
     pub best_effort: bool,
     /// Number of samples held for a slow subscriber; `None` for 128 per instance, or 65,536 per topic without key.
-    pub held: Option<Held>,
+    pub held: Option<HistoryDepth>,
     /// Number of samples per instance that late subscribers get; 0 for none.
     pub last_values: u32,
     /// Partitions. They filter data; they do not restrict access.
     pub partitions: Vec<String>,
 }
 
-impl Default for Delivery {
+impl Default for DeliverySettings {
     /// Reliable, with the last value of each instance for late subscribers.
     fn default() -> Self {
         Self { best_effort: false, held: None, last_values: 1, partitions: Vec::new() }
     }
 }
 
-impl Delivery {
+impl DeliverySettings {
     /// Returns the QoS of a writer.
     #[must_use]
     pub fn writer_qos(&self, has_key: bool) -> Qos {
         let own = if has_key { KEYED_DEPTH } else { DEPTH };
         let qos = self.base().max_blocking(WRITE_SLICE);
         self.with_last_values(match self.held {
-            Some(Held::All) => qos.keep_all(READER_SAMPLES),
-            Some(Held::Last(depth)) => qos.keep_last(depth),
+            Some(HistoryDepth::All) => qos.keep_all(READER_SAMPLES),
+            Some(HistoryDepth::Last(depth)) => qos.keep_last(depth),
             None => qos.keep_last(own),
         })
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::outlets::OutletError;
 use crate::publisher::TICK;
-use crate::stations::{Arrival, Stations};
+use crate::stations::{SampleArrival, Stations};
 use crate::transport::{Participant, ParticipantId};
 
 /// Shortest time without an echo after which no more are expected.
@@ -21,17 +21,17 @@ const SEPARATE_MAX: usize = 1024;
 /// ```
 /// use std::time::Duration;
 /// use tickwire_distribution::{
-///     Delivery, EchoSummary, Echoes, OutletError, Participant, Publisher, Quote, Role, Stations, TopicSet,
+///     DeliverySettings, EchoSummary, Echoes, OutletError, Participant, Publisher, Quote, StationRole, Stations, TopicSet,
 /// };
 ///
 /// fn publish<P: Participant>(place: &P, quotes: &[Quote]) -> Result<EchoSummary, Box<dyn std::error::Error>>
 /// where
 ///     Stations<P>: Send + 'static,
 /// {
-///     let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+///     let (sets, delivery) = ([TopicSet::of::<Quote>()], DeliverySettings::default());
 ///     let patience = Duration::from_secs(10);
 ///     // Created before the publisher, so that both directions match at the same time.
-///     let readers = Stations::new(place, &sets, &delivery, Role::Echoes)?;
+///     let readers = Stations::new(place, &sets, &delivery, StationRole::Echoes)?;
 ///     let mut publisher = Publisher::new(place, &sets, &delivery, patience, || false)?;
 ///     publisher.wait_matched(1, patience)?;
 ///     let present = Some(publisher.subscribers()?);
@@ -87,8 +87,8 @@ pub struct EchoSummary {
 }
 
 impl Echoes {
-    /// Starts to receive with readers of the [role](crate::Role) `Echoes`. Calls `on_echo` with each echo on the new thread;
-    /// the [age](Arrival::age_ns) of an echo is the round-trip time.
+    /// Starts to receive with readers of the [role](crate::StationRole) `Echoes`. Calls `on_echo` with each echo on the new thread;
+    /// the [age](SampleArrival::age_ns) of an echo is the round-trip time.
     ///
     /// `present` has the number of subscribers by topic set, as
     /// [`Publisher::subscribers`](crate::Publisher::subscribers) returns it; `None` if unknown.
@@ -103,7 +103,7 @@ impl Echoes {
         present: Option<Vec<u32>>,
         patience: Duration,
         is_over: impl Fn() -> bool,
-        on_echo: impl FnMut(&Arrival<'_>) + Send + 'static,
+        on_echo: impl FnMut(&SampleArrival<'_>) + Send + 'static,
     ) -> Result<Self, OutletError>
     where
         Stations<P>: Send + 'static,
@@ -213,7 +213,7 @@ impl EchoCounts {
 
 fn receive<P: Participant>(
     mut stations: Stations<P>,
-    mut on_echo: impl FnMut(&Arrival<'_>),
+    mut on_echo: impl FnMut(&SampleArrival<'_>),
     last: &OnceLock<LastSample>,
 ) -> Result<EchoesReceived, P::Error> {
     let mut counts = EchoCounts::default();

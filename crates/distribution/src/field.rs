@@ -2,63 +2,63 @@
 
 use std::sync::Arc;
 
-use crate::cdr::{DecodeError, Decoder, EncodeError, Encoder};
+use crate::cdr::{SampleDecodeError, SampleDecoder, SampleEncodeError, SampleEncoder};
 use crate::types::{MemberType, StructType};
 
 /// The type of a member of a typed sample.
-pub trait Field: Default {
+pub trait SampleField: Default {
     /// Encodes the value.
     ///
     /// # Errors
-    /// [`EncodeError`].
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
+    /// [`SampleEncodeError`].
+    fn encode(&self, encoder: &mut SampleEncoder<'_>) -> Result<(), SampleEncodeError>;
 
     /// Decodes the value into `self`, reusing its memory.
     ///
     /// # Errors
-    /// [`DecodeError`].
-    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
+    /// [`SampleDecodeError`].
+    fn decode(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError>;
 
     /// Returns the type of the member.
     fn member_type() -> MemberType;
 }
 
 /// A structure with members.
-pub trait Fields: Default {
+pub trait SampleFields: Default {
     /// Returns the type of the structure.
     fn struct_type() -> &'static Arc<StructType>;
 
     /// Encodes all members.
     ///
     /// # Errors
-    /// [`EncodeError`].
-    fn encode_members(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError>;
+    /// [`SampleEncodeError`].
+    fn encode_members(&self, encoder: &mut SampleEncoder<'_>) -> Result<(), SampleEncodeError>;
 
     /// Decodes all members into `self`.
     ///
     /// # Errors
-    /// [`DecodeError`].
-    fn decode_members(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
+    /// [`SampleDecodeError`].
+    fn decode_members(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError>;
 
     /// Decodes only the members of the key into `self`.
     ///
     /// # Errors
-    /// [`DecodeError`].
-    fn decode_key(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError>;
+    /// [`SampleDecodeError`].
+    fn decode_key(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError>;
 }
 
 macro_rules! plain {
     ($($type:ident $put:ident $take:ident $member:ident;)*) => {
         $(
-            impl Field for $type {
+            impl SampleField for $type {
                 #[inline]
-                fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+                fn encode(&self, encoder: &mut SampleEncoder<'_>) -> Result<(), SampleEncodeError> {
                     encoder.$put(*self);
                     Ok(())
                 }
 
                 #[inline]
-                fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+                fn decode(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError> {
                     *self = decoder.$take()?;
                     Ok(())
                 }
@@ -82,14 +82,14 @@ plain! {
     f64 put_f64 take_f64 F64;
 }
 
-impl Field for String {
+impl SampleField for String {
     #[inline]
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+    fn encode(&self, encoder: &mut SampleEncoder<'_>) -> Result<(), SampleEncodeError> {
         encoder.put_str(self)
     }
 
     #[inline]
-    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    fn decode(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError> {
         self.clear();
         self.push_str(decoder.take_str()?);
         Ok(())
@@ -100,14 +100,14 @@ impl Field for String {
     }
 }
 
-impl<T: Fields> Field for T {
+impl<T: SampleFields> SampleField for T {
     #[inline]
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+    fn encode(&self, encoder: &mut SampleEncoder<'_>) -> Result<(), SampleEncodeError> {
         self.encode_members(encoder)
     }
 
     #[inline]
-    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    fn decode(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError> {
         self.decode_members(decoder)
     }
 
@@ -117,14 +117,14 @@ impl<T: Fields> Field for T {
 }
 
 /// A sequence of structures.
-impl<T: Fields> Field for Vec<T> {
-    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), EncodeError> {
+impl<T: SampleFields> SampleField for Vec<T> {
+    fn encode(&self, encoder: &mut SampleEncoder<'_>) -> Result<(), SampleEncodeError> {
         encoder.put_sequence(self.len(), |encoder| {
             self.iter().try_for_each(|element| element.encode_members(encoder))
         })
     }
 
-    fn decode(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    fn decode(&mut self, decoder: &mut SampleDecoder<'_>) -> Result<(), SampleDecodeError> {
         let length = decoder.take_sequence()?;
         self.truncate(length);
         for index in 0..length {
@@ -142,14 +142,14 @@ impl<T: Fields> Field for Vec<T> {
     }
 }
 
-/// Implements [`Fields`] for a structure: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`
+/// Implements [`SampleFields`] for a structure: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`
 /// gives the name of the type and of each member in the IDL, the members of the key first. `as Char` after a name marks a
-/// byte that is a character. Members are [`Field`]s: numbers, `bool`, `String`, structures with `Fields`, and vectors of
+/// byte that is a character. Members are [`SampleField`]s: numbers, `bool`, `String`, structures with `SampleFields`, and vectors of
 /// these structures.
 ///
 /// # Examples
 /// ```
-/// use tickwire_distribution::{Fields, Sample, fields};
+/// use tickwire_distribution::{Sample, SampleFields, fields};
 ///
 /// #[derive(Clone, Debug, Default, PartialEq)]
 /// struct Spread {
@@ -171,12 +171,12 @@ macro_rules! fields {
         $($key:ident $key_name:literal),* ;
         $($member:ident $member_name:literal $(as $kind:ident)?),* $(,)?
     }) => {
-        impl $crate::Fields for $type {
+        impl $crate::SampleFields for $type {
             fn struct_type() -> &'static std::sync::Arc<$crate::types::StructType> {
                 static TYPE: std::sync::LazyLock<std::sync::Arc<$crate::types::StructType>> =
                     std::sync::LazyLock::new(|| {
                         // Lets the compiler infer the types of the members.
-                        fn of<F: $crate::Field>(
+                        fn of<F: $crate::SampleField>(
                             _: impl Fn(&$type) -> &F,
                         ) -> $crate::types::MemberType {
                             F::member_type()
@@ -194,7 +194,7 @@ macro_rules! fields {
                         std::sync::Arc::new($crate::types::StructType {
                             name: $name.to_owned(),
                             members,
-                            encoding: $crate::cdr::Encoding::Xcdr1,
+                            encoding: $crate::cdr::CdrEncoding::Xcdr1,
                         })
                     });
                 &TYPE
@@ -203,29 +203,29 @@ macro_rules! fields {
             #[inline]
             fn encode_members(
                 &self,
-                encoder: &mut $crate::cdr::Encoder<'_>,
-            ) -> Result<(), $crate::cdr::EncodeError> {
-                $($crate::Field::encode(&self.$key, encoder)?;)*
-                $($crate::Field::encode(&self.$member, encoder)?;)*
+                encoder: &mut $crate::cdr::SampleEncoder<'_>,
+            ) -> Result<(), $crate::cdr::SampleEncodeError> {
+                $($crate::SampleField::encode(&self.$key, encoder)?;)*
+                $($crate::SampleField::encode(&self.$member, encoder)?;)*
                 Ok(())
             }
 
             #[inline]
             fn decode_members(
                 &mut self,
-                decoder: &mut $crate::cdr::Decoder<'_>,
-            ) -> Result<(), $crate::cdr::DecodeError> {
-                $($crate::Field::decode(&mut self.$key, decoder)?;)*
-                $($crate::Field::decode(&mut self.$member, decoder)?;)*
+                decoder: &mut $crate::cdr::SampleDecoder<'_>,
+            ) -> Result<(), $crate::cdr::SampleDecodeError> {
+                $($crate::SampleField::decode(&mut self.$key, decoder)?;)*
+                $($crate::SampleField::decode(&mut self.$member, decoder)?;)*
                 Ok(())
             }
 
             #[allow(unused_variables)]
             fn decode_key(
                 &mut self,
-                decoder: &mut $crate::cdr::Decoder<'_>,
-            ) -> Result<(), $crate::cdr::DecodeError> {
-                $($crate::Field::decode(&mut self.$key, decoder)?;)*
+                decoder: &mut $crate::cdr::SampleDecoder<'_>,
+            ) -> Result<(), $crate::cdr::SampleDecodeError> {
+                $($crate::SampleField::decode(&mut self.$key, decoder)?;)*
                 Ok(())
             }
         }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::stations::Arrival;
+use crate::stations::SampleArrival;
 use crate::transport::{InstanceState, ParticipantId, SampleInfo};
 
 /// Maximum number of publishers that are told apart. Those that have ended make room for others, and are summed up. If none
@@ -21,7 +21,7 @@ const ROWS_MAX: usize = 1 << 17;
 
 /// State of a publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum PublisherStatus {
     /// It was discovered, or its lease has not expired yet.
     #[default]
     Present,
@@ -54,7 +54,7 @@ pub struct FromPublisher {
     /// Lowest and highest sequence number of the feed in the received samples, without last values.
     pub seq_nums: Option<(u64, u64)>,
     /// State of the publisher.
-    pub standing: Standing,
+    pub standing: PublisherStatus,
     /// Samples missing between received ones.
     pub holes: u64,
     /// Lost samples: written after this subscriber matched, to topics that it reads, and not received. `None` if
@@ -80,14 +80,14 @@ impl FromPublisher {
             (one, other) => one.or(other),
         };
         self.standing = match (self.standing, other.standing) {
-            (Standing::Done { written }, Standing::Done { written: other }) => {
-                Standing::Done { written: written.saturating_add(other) }
+            (PublisherStatus::Done { written }, PublisherStatus::Done { written: other }) => {
+                PublisherStatus::Done { written: written.saturating_add(other) }
             }
             _ => match (self.written(), other.written()) {
                 (Some(written), Some(other)) => {
-                    Standing::Stopped { written: written.saturating_add(other) }
+                    PublisherStatus::Stopped { written: written.saturating_add(other) }
                 }
-                _ => Standing::Gone,
+                _ => PublisherStatus::Gone,
             },
         };
         self.holes += other.holes;
@@ -105,8 +105,10 @@ impl FromPublisher {
     /// `None` until it has ended.
     pub fn written(&self) -> Option<u64> {
         match self.standing {
-            Standing::Done { written } | Standing::Stopped { written } => Some(written),
-            Standing::Present | Standing::Gone => None,
+            PublisherStatus::Done { written } | PublisherStatus::Stopped { written } => {
+                Some(written)
+            }
+            PublisherStatus::Present | PublisherStatus::Gone => None,
         }
     }
 }
@@ -154,11 +156,11 @@ impl Account {
 
 /// A publisher, and what was received from it.
 #[derive(Debug)]
-struct Publisher {
+struct PublisherAccount {
     id: Option<ParticipantId>,
     received: FromPublisher,
     /// Totals by topic and by the writer that sent them.
-    totals: HashMap<(String, u64), Total>,
+    totals: HashMap<(String, u64), WrittenTotal>,
     /// Number of samples by the writer that announced the end. Several publishers of one participant announce their
     /// ends separately.
     done: HashMap<u64, u64>,
@@ -173,7 +175,7 @@ struct Publisher {
 
 /// Number of samples that a publisher wrote to one topic.
 #[derive(Clone, Copy, Debug)]
-struct Total {
+struct WrittenTotal {
     /// Index of the topic; `None` if this subscriber does not read it.
     topic: Option<usize>,
     samples: u64,
@@ -182,7 +184,7 @@ struct Total {
     is_old: bool,
 }
 
-impl Publisher {
+impl PublisherAccount {
     /// Returns true if the totals of all its topics were received.
     fn has_totals(&self) -> bool {
         let told =
@@ -192,7 +194,7 @@ impl Publisher {
 
     /// Returns true if it is done and writes to topics that this subscriber reads.
     fn ends_our_feed(&self) -> bool {
-        matches!(self.received.standing, Standing::Done { .. }) && self.concerns_us()
+        matches!(self.received.standing, PublisherStatus::Done { .. }) && self.concerns_us()
     }
 
     /// Returns false if it is known to write to none of the topics that this subscriber reads.
@@ -204,8 +206,8 @@ impl Publisher {
 
 /// Counts samples by publisher.
 #[derive(Debug)]
-pub struct Ledger {
-    publishers: Vec<Publisher>,
+pub struct SampleLedger {
+    publishers: Vec<PublisherAccount>,
     /// Sum of the publishers that have ended and made room for others.
     ended: Option<FromPublisher>,
     /// True if one of them was done and wrote to topics that are read.
@@ -242,7 +244,7 @@ pub enum Known {
     BestEffort,
 }
 
-impl Ledger {
+impl SampleLedger {
     /// Creates an empty ledger for a subscriber with this many topic sets.
     #[must_use]
     pub fn new(known: Known, sets: usize) -> Self {
@@ -263,7 +265,7 @@ impl Ledger {
     }
 
     /// Counts a sample, and returns how many samples of its writer are missing directly before it.
-    pub fn count(&mut self, arrival: &Arrival<'_>) -> u64 {
+    pub fn count(&mut self, arrival: &SampleArrival<'_>) -> u64 {
         let is_same = self.is_same(arrival);
         let (publisher, missed) = self.follow(arrival.topic, &arrival.raw.info, is_same);
         let is_repeated = self.is_repeated(arrival);
@@ -320,7 +322,7 @@ impl Ledger {
 
     /// Returns true if the last sample of the same writer and key has the same sequence number.
     /// This sample then fills no gap.
-    fn is_same(&self, arrival: &Arrival<'_>) -> bool {
+    fn is_same(&self, arrival: &SampleArrival<'_>) -> bool {
         let SampleInfo { writer, writer_seq_num, .. } = arrival.raw.info;
         let last = self.last.get(&(arrival.topic, writer, arrival.key));
         writer_seq_num != 0 && last == Some(&writer_seq_num)
@@ -329,7 +331,7 @@ impl Ledger {
     /// Returns true if a sample was received again, or after a later one of its writer and key. The feed's own sequence
     /// numbers are used only if those of the writer are unknown, because a feed may number several channels, and
     /// samples of one message share a number.
-    fn is_repeated(&mut self, arrival: &Arrival<'_>) -> bool {
+    fn is_repeated(&mut self, arrival: &SampleArrival<'_>) -> bool {
         let (number, is_numbered) = match arrival.raw.info.writer_seq_num {
             0 => (arrival.seq_num.unwrap_or(0), false),
             number => (number, true),
@@ -350,18 +352,20 @@ impl Ledger {
     /// Records how a publisher ended; `teller` is the writer that announced it. If several publishers share a
     /// participant, the entry has the sum of their samples. If one entry stands for several participants, it stays done
     /// once one of them is done.
-    pub fn end(&mut self, owner: Option<ParticipantId>, teller: u64, standing: Standing) {
+    pub fn end(&mut self, owner: Option<ParticipantId>, teller: u64, standing: PublisherStatus) {
         let index = self.index_of(owner);
-        let Publisher { received, done, .. } = &mut self.publishers[index];
+        let PublisherAccount { received, done, .. } = &mut self.publishers[index];
         let standing = match standing {
-            Standing::Done { written } if done.len() < PUBLISHERS_MAX => {
+            PublisherStatus::Done { written } if done.len() < PUBLISHERS_MAX => {
                 done.insert(teller, written);
                 let written = done.values().fold(0, |sum: u64, one| sum.saturating_add(*one));
-                Standing::Done { written }
+                PublisherStatus::Done { written }
             }
             other => other,
         };
-        if !(received.is_partly_followed && matches!(received.standing, Standing::Done { .. })) {
+        if !(received.is_partly_followed
+            && matches!(received.standing, PublisherStatus::Done { .. }))
+        {
             received.standing = standing;
         }
     }
@@ -378,7 +382,7 @@ impl Ledger {
         let index = self.index_of(told.participant);
         let totals = &mut self.publishers[index].totals;
         let row = (name.to_owned(), told.writer);
-        let total = Total { topic, samples, is_old: told.is_history() };
+        let total = WrittenTotal { topic, samples, is_old: told.is_history() };
         // A total that is not stored makes the publisher's losses unknown.
         if totals.len() < ROWS_MAX || totals.contains_key(&row) {
             totals.insert(row, total);
@@ -401,13 +405,15 @@ impl Ledger {
             let Some(id) = publisher.id else { continue };
             let is_present = present.contains(&id);
             publisher.is_present = is_present;
-            let Publisher { received, heard, was_present, .. } = publisher;
+            let PublisherAccount { received, heard, was_present, .. } = publisher;
             match received.standing {
-                Standing::Present if !is_present && (*was_present || heard.elapsed() >= MAKING) => {
-                    received.standing = Standing::Gone;
+                PublisherStatus::Present
+                    if !is_present && (*was_present || heard.elapsed() >= MAKING) =>
+                {
+                    received.standing = PublisherStatus::Gone;
                     gone.push(id);
                 }
-                Standing::Gone if is_present => received.standing = Standing::Present,
+                PublisherStatus::Gone if is_present => received.standing = PublisherStatus::Present,
                 _ => {}
             }
             *was_present |= is_present;
@@ -418,11 +424,11 @@ impl Ledger {
     /// Returns publishers that are done and wrote to none of the topics that are read, with the topics that they wrote
     /// to. Returns each publisher once.
     pub fn take_others(&mut self) -> Vec<(Option<ParticipantId>, Vec<String>)> {
-        let is_other = |publisher: &&mut Publisher| {
-            let is_done = matches!(publisher.received.standing, Standing::Done { .. });
+        let is_other = |publisher: &&mut PublisherAccount| {
+            let is_done = matches!(publisher.received.standing, PublisherStatus::Done { .. });
             is_done && !publisher.is_told && !publisher.concerns_us()
         };
-        let take = |publisher: &mut Publisher| {
+        let take = |publisher: &mut PublisherAccount| {
             publisher.is_told = true;
             let written = publisher.totals.iter().filter(|(_, total)| total.samples > 0);
             let mut names: Vec<String> = written.map(|((name, _), _)| name.clone()).collect();
@@ -445,7 +451,7 @@ impl Ledger {
         for ((topic, _), row) in &self.writers {
             accounts.entry((row.publisher, *topic)).or_default().add(row);
         }
-        let finished = |(index, publisher): (usize, &Publisher)| {
+        let finished = |(index, publisher): (usize, &PublisherAccount)| {
             let mut received = publisher.received.clone();
             let own = accounts.iter().filter(|((of, _), _)| *of == index);
             received.holes = own.map(|(_, account)| account.holes).sum();
@@ -459,7 +465,7 @@ impl Ledger {
     fn lost(
         &self,
         index: usize,
-        publisher: &Publisher,
+        publisher: &PublisherAccount,
         received: &FromPublisher,
         accounts: &HashMap<(usize, usize), Account>,
     ) -> Option<u64> {
@@ -482,7 +488,7 @@ impl Ledger {
             return self.lost_of_all(&whole, written);
         }
         let mut totals: HashMap<usize, u64> = HashMap::new();
-        for Total { topic, samples, is_old } in publisher.totals.values() {
+        for WrittenTotal { topic, samples, is_old } in publisher.totals.values() {
             let Some(topic) = topic else { continue };
             // If all samples of the total were written before the match and none was received, none of them is lost.
             let is_before = *is_old && !accounts.contains_key(&(index, *topic));
@@ -545,7 +551,7 @@ impl Ledger {
     /// topics, and a publisher sent only the total of all topics.
     #[must_use]
     pub fn has_unknown_tails(&self) -> bool {
-        let has_ended = |publisher: &&Publisher| publisher.received.written().is_some();
+        let has_ended = |publisher: &&PublisherAccount| publisher.received.written().is_some();
         let mut ended = self.publishers.iter().filter(has_ended);
         matches!(self.known, Known::SomeTopics { .. })
             && ended.any(|publisher| !publisher.has_totals())
@@ -569,7 +575,7 @@ impl Ledger {
 
     /// Returns true if a publisher of topics that are read announced that its feed is done.
     pub fn has_end(&self) -> bool {
-        self.has_ended_done || self.publishers.iter().any(Publisher::ends_our_feed)
+        self.has_ended_done || self.publishers.iter().any(PublisherAccount::ends_our_feed)
     }
 
     /// Makes room for a publisher: adds the counters of one that has ended to the sum, and removes
@@ -582,17 +588,19 @@ impl Ledger {
             return;
         }
         let counted = self.told_apart();
-        let is_complete = |(publisher, counted): (&Publisher, &FromPublisher)| {
-            let is_over =
-                matches!(counted.standing, Standing::Done { .. } | Standing::Stopped { .. });
+        let is_complete = |(publisher, counted): (&PublisherAccount, &FromPublisher)| {
+            let is_over = matches!(
+                counted.standing,
+                PublisherStatus::Done { .. } | PublisherStatus::Stopped { .. }
+            );
             is_over && !publisher.is_present && counted.has_totals && counted.lost == Some(0)
         };
-        let is_gone = |counted: &FromPublisher| counted.standing == Standing::Gone;
+        let is_gone = |counted: &FromPublisher| counted.standing == PublisherStatus::Gone;
         let complete = self.publishers.iter().zip(&counted).position(is_complete);
         let Some(index) = complete.or_else(|| counted.iter().position(is_gone)) else { return };
         let ended = self.publishers.remove(index);
         self.has_ended_done |= ended.ends_our_feed();
-        if counted[index].standing == Standing::Gone && self.retired.len() < ROWS_MAX {
+        if counted[index].standing == PublisherStatus::Gone && self.retired.len() < ROWS_MAX {
             self.retired.extend(ended.id);
         }
         match &mut self.ended {
@@ -621,7 +629,7 @@ impl Ledger {
             let samples = vec![0; self.sets];
             let received = FromPublisher { publishers: 1, samples, ..Default::default() };
             let (totals, done) = (HashMap::new(), HashMap::new());
-            self.publishers.push(Publisher {
+            self.publishers.push(PublisherAccount {
                 id: owner,
                 received,
                 totals,
@@ -640,13 +648,13 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    use crate::cdr::Encoding;
+    use crate::cdr::CdrEncoding;
     use crate::transport::{RawSample, SampleInfo};
-    use crate::{Fields, Quote};
+    use crate::{Quote, SampleFields};
 
     const SOME: Known = Known::SomeTopics { last_values: true };
 
-    fn arrival(seq_num: u64, key: u64, writer: u64) -> Arrival<'static> {
+    fn arrival(seq_num: u64, key: u64, writer: u64) -> SampleArrival<'static> {
         let info = SampleInfo {
             has_data: true,
             writer,
@@ -654,11 +662,11 @@ mod tests {
             participant: publisher(1),
             ..SampleInfo::default()
         };
-        Arrival {
+        SampleArrival {
             set: 0,
             topic: 0,
             of: Quote::struct_type(),
-            raw: RawSample { bytes: &[], encoding: Encoding::Xcdr1, info },
+            raw: RawSample { bytes: &[], encoding: CdrEncoding::Xcdr1, info },
             seq_num: Some(seq_num),
             key,
             taken_ns: 0,
@@ -666,7 +674,7 @@ mod tests {
         }
     }
 
-    fn of_publisher(number: u8, mut arrival: Arrival<'static>) -> Arrival<'static> {
+    fn of_publisher(number: u8, mut arrival: SampleArrival<'static>) -> SampleArrival<'static> {
         arrival.raw.info.participant = publisher(number);
         arrival
     }
@@ -686,14 +694,14 @@ mod tests {
         }
     }
 
-    fn ledger() -> Ledger {
-        Ledger::new(Known::LastValues, 1)
+    fn ledger() -> SampleLedger {
+        SampleLedger::new(Known::LastValues, 1)
     }
 
     /// Returns a ledger that has received samples with these numbers from one writer; the samples up to `history_end`
     /// were written before the match.
-    fn heard(known: Known, history_end: u64, numbers: &[u64]) -> Ledger {
-        let mut ledger = Ledger::new(known, 1);
+    fn heard(known: Known, history_end: u64, numbers: &[u64]) -> SampleLedger {
+        let mut ledger = SampleLedger::new(known, 1);
         for &number in numbers {
             let mut arrival = arrival(number, 0, 10);
             arrival.raw.info.history_end = history_end;
@@ -702,7 +710,7 @@ mod tests {
         ledger
     }
 
-    fn lost(ledger: &Ledger) -> Option<u64> {
+    fn lost(ledger: &SampleLedger) -> Option<u64> {
         ledger.publishers()[0].lost
     }
 
@@ -732,7 +740,7 @@ mod tests {
         assert_eq!(ledger.publishers()[0].holes, 1, "known before it ends");
         assert_eq!(lost(&ledger), None, "it may have written more");
         assert!(!ledger.has_end());
-        ledger.end(publisher(1), 9, Standing::Done { written: 5 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 5 });
         assert_eq!(lost(&ledger), Some(2));
         assert!(!ledger.is_complete());
     }
@@ -740,7 +748,7 @@ mod tests {
     #[test]
     fn what_was_written_before_a_late_subscriber_came_is_not_lost() {
         let mut ledger = heard(Known::LastValues, 100, &[40, 97, 101, 102]);
-        ledger.end(publisher(1), 9, Standing::Done { written: 102 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 102 });
         assert_eq!(lost(&ledger), Some(0));
         assert!(ledger.is_complete());
         let received = &ledger.publishers()[0];
@@ -750,13 +758,13 @@ mod tests {
     #[test]
     fn with_best_effort_the_loss_of_a_head_is_unknown() {
         let mut headless = heard(Known::BestEffort, 0, &[101, 103]);
-        headless.end(publisher(1), 9, Standing::Done { written: 103 });
+        headless.end(publisher(1), 9, PublisherStatus::Done { written: 103 });
         assert_eq!(headless.publishers()[0].holes, 1);
         assert_eq!(lost(&headless), None, "the first hundred may be lost, or from before we met");
         let mut whole = heard(Known::BestEffort, 0, &[1, 3]);
-        whole.end(publisher(1), 9, Standing::Done { written: 3 });
+        whole.end(publisher(1), 9, PublisherStatus::Done { written: 3 });
         assert_eq!(lost(&whole), Some(1));
-        whole.end(publisher(1), 9, Standing::Done { written: 4 });
+        whole.end(publisher(1), 9, PublisherStatus::Done { written: 4 });
         assert_eq!(lost(&whole), None, "another writer may have written one before we met");
         whole.note_total(("T0", Some(0)), &told(1, 99), 4);
         assert_eq!(lost(&whole), Some(2));
@@ -770,16 +778,16 @@ mod tests {
             ledger.count(&of_publisher(number, arrival(1, 0, u64::from(number))));
         }
         for number in 1..=count {
-            ledger.end(publisher(number), 9, Standing::Done { written: 1 });
+            ledger.end(publisher(number), 9, PublisherStatus::Done { written: 1 });
         }
         let all = ledger.publishers();
         assert_eq!(all.len(), PUBLISHERS_MAX);
         let known = all.iter().filter(|received| received.lost == Some(0)).count();
         assert_eq!(known, PUBLISHERS_MAX - 1);
         assert_eq!(all[PUBLISHERS_MAX - 1].lost, None);
-        ledger.end(publisher(count), 9, Standing::Stopped { written: 1 });
+        ledger.end(publisher(count), 9, PublisherStatus::Stopped { written: 1 });
         let standing = ledger.publishers()[PUBLISHERS_MAX - 1].standing;
-        assert_eq!(standing, Standing::Done { written: 1 }, "another of them was done");
+        assert_eq!(standing, PublisherStatus::Done { written: 1 }, "another of them was done");
     }
 
     /// A subscriber that stays while its publisher is restarted, say by systemd.
@@ -787,8 +795,8 @@ mod tests {
     fn publishers_that_have_ended_make_room_for_others() {
         let ends = |number: u8| match number {
             100 => None,
-            number if number % 2 == 0 => Some(Standing::Stopped { written: 2 }),
-            _ => Some(Standing::Done { written: 2 }),
+            number if number % 2 == 0 => Some(PublisherStatus::Stopped { written: 2 }),
+            _ => Some(PublisherStatus::Done { written: 2 }),
         };
         let mut ledger = ledger();
         for number in 1..=200 {
@@ -814,8 +822,12 @@ mod tests {
             );
         }
         let all = ledger.publishers();
-        assert!(matches!(all[0].standing, Standing::Stopped { .. }), "{:?}", all[0]);
-        assert_eq!((all[0].lost, all[1].standing), (Some(0), Standing::Gone), "it may come back");
+        assert!(matches!(all[0].standing, PublisherStatus::Stopped { .. }), "{:?}", all[0]);
+        assert_eq!(
+            (all[0].lost, all[1].standing),
+            (Some(0), PublisherStatus::Gone),
+            "it may come back"
+        );
         assert!(all[2..].iter().all(|one| one.lost == Some(0)), "{all:#?}");
         assert!(ledger.has_end());
         assert!(ledger.writers.len() <= PUBLISHERS_MAX && ledger.last.len() <= PUBLISHERS_MAX);
@@ -826,7 +838,7 @@ mod tests {
         let mut ledger = ledger();
         for number in 1..=100 {
             ledger.note_total(("Other", None), &told(number, 5), 1000);
-            ledger.end(publisher(number), 9, Standing::Done { written: 1000 });
+            ledger.end(publisher(number), 9, PublisherStatus::Done { written: 1000 });
         }
         assert_eq!(ledger.publishers().len(), PUBLISHERS_MAX + 1);
         assert!(!ledger.has_end() && !ledger.is_complete());
@@ -857,7 +869,7 @@ mod tests {
             // The first one has lost a sample.
             let written = if number == 1 { 2 } else { 1 };
             ledger.note_total(("T0", Some(0)), &told(number, 9), written);
-            ledger.end(publisher(number), 9, Standing::Done { written });
+            ledger.end(publisher(number), 9, PublisherStatus::Done { written });
         }
         ledger.note_present(&ids);
         ledger.make_room();
@@ -868,7 +880,7 @@ mod tests {
         assert_eq!((ledger.publishers.len(), lost_of_all(&ledger)), (PUBLISHERS_MAX - 1, Some(1)));
     }
 
-    fn lost_of_all(ledger: &Ledger) -> Option<u64> {
+    fn lost_of_all(ledger: &SampleLedger) -> Option<u64> {
         ledger.publishers().iter().map(|one| one.lost).sum()
     }
 
@@ -878,7 +890,7 @@ mod tests {
         assert!(ledger.note_present(&[ParticipantId([1; 16])]).is_empty());
         assert_eq!(lost(&ledger), None, "killed, it is still there until its lease is over");
         assert_eq!(ledger.note_present(&[]), [ParticipantId([1; 16])]);
-        assert_eq!(ledger.publishers()[0].standing, Standing::Gone);
+        assert_eq!(ledger.publishers()[0].standing, PublisherStatus::Gone);
         assert_eq!(lost(&ledger), None);
         assert!(ledger.note_present(&[]).is_empty(), "told once");
     }
@@ -888,17 +900,17 @@ mod tests {
         let id = ParticipantId([1; 16]);
         let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
         assert!(ledger.note_present(&[]).is_empty(), "its samples came before it was seen");
-        assert_eq!(ledger.publishers()[0].standing, Standing::Present);
+        assert_eq!(ledger.publishers()[0].standing, PublisherStatus::Present);
         ledger.note_present(&[id]);
         assert_eq!(ledger.note_present(&[]), [id]);
         ledger.note_present(&[id]);
-        assert_eq!(ledger.publishers()[0].standing, Standing::Present);
+        assert_eq!(ledger.publishers()[0].standing, PublisherStatus::Present);
     }
 
     #[test]
     fn a_sample_that_comes_twice_fills_no_hole() {
         let mut ledger = heard(Known::LastValues, 0, &[1, 3, 3]);
-        ledger.end(publisher(1), 9, Standing::Done { written: 3 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 3 });
         assert_eq!((lost(&ledger), ledger.publishers()[0].duplicates), (Some(1), 1));
     }
 
@@ -908,7 +920,7 @@ mod tests {
         for _ in 0..2 {
             again.note_total(("Other", None), &told(1, 99), 4);
             again.note_total(("T0", Some(0)), &told(1, 99), 3);
-            again.end(publisher(1), 9, Standing::Done { written: 7 });
+            again.end(publisher(1), 9, PublisherStatus::Done { written: 7 });
         }
         assert!(again.publishers()[0].has_totals);
         assert_eq!(lost(&again), Some(0));
@@ -918,7 +930,7 @@ mod tests {
         }
         for (teller, samples) in [(9, 2), (8, 3)] {
             two.note_total(("T0", Some(0)), &told(1, teller), samples);
-            two.end(publisher(1), teller, Standing::Done { written: samples });
+            two.end(publisher(1), teller, PublisherStatus::Done { written: samples });
         }
         assert_eq!(two.publishers()[0].written(), Some(5));
         assert_eq!(lost(&two), Some(2), "the second and third of the second writer");
@@ -930,7 +942,7 @@ mod tests {
         for number in [1, 2] {
             ledger.note_total(("T0", (number == 1).then_some(0)), &told(number, 5), 1);
             assert!(ledger.take_others().is_empty(), "it has not ended");
-            ledger.end(publisher(number), 9, Standing::Done { written: 1 });
+            ledger.end(publisher(number), 9, PublisherStatus::Done { written: 1 });
         }
         assert_eq!(ledger.take_others(), [(publisher(2), vec!["T0".to_owned()])]);
         assert!(ledger.take_others().is_empty(), "told once");
@@ -939,7 +951,7 @@ mod tests {
     #[test]
     fn a_publisher_that_was_stopped_ends_nothing_and_its_loss_is_known() {
         let mut ledger = heard(Known::LastValues, 0, &[1, 2]);
-        ledger.end(publisher(1), 9, Standing::Stopped { written: 3 });
+        ledger.end(publisher(1), 9, PublisherStatus::Stopped { written: 3 });
         assert!(!ledger.has_end() && !ledger.is_complete());
         assert_eq!(lost(&ledger), Some(1));
         assert!(ledger.note_present(&[]).is_empty(), "it said that it goes");
@@ -948,14 +960,14 @@ mod tests {
     #[test]
     fn without_last_values_the_share_of_silent_writers_is_unknown() {
         let mut late = heard(Known::None, 100, &[101, 102]);
-        late.end(publisher(1), 9, Standing::Done { written: 110 });
+        late.end(publisher(1), 9, PublisherStatus::Done { written: 110 });
         assert_eq!(lost(&late), None);
         let mut early = heard(Known::None, 0, &[1, 2]);
-        early.end(publisher(1), 9, Standing::Done { written: 3 });
+        early.end(publisher(1), 9, PublisherStatus::Done { written: 3 });
         assert_eq!(lost(&early), None, "the third may be of a writer that was silent since we met");
         early.note_total(("T0", Some(0)), &told(1, 99), 3);
         assert_eq!(lost(&early), Some(1), "the writer's own");
-        early.end(publisher(1), 9, Standing::Done { written: 10 });
+        early.end(publisher(1), 9, PublisherStatus::Done { written: 10 });
         early.note_total(("T1", Some(1)), &told(1, 99), 7);
         assert_eq!(lost(&early), None, "another writer's seven, of which none came");
     }
@@ -974,9 +986,9 @@ mod tests {
     #[test]
     fn a_publisher_of_other_topics_loses_nothing_and_ends_nobody() {
         for known in [Known::LastValues, Known::None, SOME, Known::BestEffort] {
-            let mut ledger = Ledger::new(known, 1);
+            let mut ledger = SampleLedger::new(known, 1);
             ledger.note_total(("Other", None), &told(2, 5), 1000);
-            ledger.end(publisher(2), 9, Standing::Done { written: 1000 });
+            ledger.end(publisher(2), 9, PublisherStatus::Done { written: 1000 });
             assert!(!ledger.has_end() && !ledger.is_complete(), "{known:?}");
             assert_eq!(lost(&ledger), Some(0), "{known:?}");
             assert!(!ledger.has_unknown_tails());
@@ -986,13 +998,13 @@ mod tests {
     #[test]
     fn totals_by_topic_tell_a_subscriber_of_some_topics_what_it_lost() {
         let mut ledger = heard(SOME, 0, &[1, 2]);
-        ledger.end(publisher(1), 9, Standing::Done { written: 50 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 50 });
         assert!(ledger.has_unknown_tails() && !ledger.is_complete());
         ledger.note_total(("Other", None), &told(1, 5), 48);
         ledger.note_total(("T0", Some(0)), &told(1, 5), 2);
         assert!(ledger.is_complete() && !ledger.has_unknown_tails());
         let mut short = heard(SOME, 0, &[1, 2]);
-        short.end(publisher(1), 9, Standing::Done { written: 3 });
+        short.end(publisher(1), 9, PublisherStatus::Done { written: 3 });
         short.note_total(("T0", Some(0)), &told(1, 5), 3);
         assert_eq!((lost(&short), short.is_complete()), (Some(1), false));
     }
@@ -1002,12 +1014,12 @@ mod tests {
         for known in [Known::LastValues, Known::None, SOME, Known::BestEffort] {
             let mut ledger = heard(known, 0, &[]);
             ledger.note_total(("T0", Some(0)), &SampleInfo { history_end: 1, ..told(1, 5) }, 500);
-            ledger.end(publisher(1), 9, Standing::Done { written: 500 });
+            ledger.end(publisher(1), 9, PublisherStatus::Done { written: 500 });
             assert_eq!(lost(&ledger), Some(0), "{known:?}: no last value came either");
         }
         let mut met = heard(SOME, 2, &[2]);
         met.note_total(("T0", Some(0)), &SampleInfo { history_end: 1, ..told(1, 5) }, 4);
-        met.end(publisher(1), 9, Standing::Done { written: 4 });
+        met.end(publisher(1), 9, PublisherStatus::Done { written: 4 });
         assert_eq!(lost(&met), Some(2), "two were written between the meetings");
     }
 
@@ -1015,9 +1027,9 @@ mod tests {
     fn writers_of_two_topics_with_the_same_name_are_told_apart() {
         let mut ledger = ledger();
         for (topic, number) in [(0, 1), (0, 2), (1, 1), (1, 2), (0, 3)] {
-            ledger.count(&Arrival { topic, ..arrival(number, 0, 10) });
+            ledger.count(&SampleArrival { topic, ..arrival(number, 0, 10) });
         }
-        ledger.end(publisher(1), 9, Standing::Done { written: 5 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 5 });
         let received = &ledger.publishers()[0];
         assert_eq!((received.duplicates, received.lost), (0, Some(0)));
     }
@@ -1049,16 +1061,16 @@ mod tests {
             (arrival.raw.info.participant, arrival.seq_num) = (None, None);
             ledger.count(&arrival);
         }
-        ledger.end(None, 9, Standing::Done { written: 3 });
+        ledger.end(None, 9, PublisherStatus::Done { written: 3 });
         assert_eq!((lost(&ledger), ledger.publishers()[0].duplicates), (Some(0), 0));
-        ledger.end(None, 9, Standing::Done { written: 4 });
+        ledger.end(None, 9, PublisherStatus::Done { written: 4 });
         assert_eq!(lost(&ledger), None, "it may be from before we met");
     }
 
     #[test]
     fn what_a_subscriber_of_some_topics_lost_of_one_that_tells_no_totals_is_unknown() {
         let mut ledger = heard(SOME, 0, &[1, 3]);
-        ledger.end(publisher(1), 9, Standing::Done { written: 50 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 50 });
         assert_eq!((lost(&ledger), ledger.publishers()[0].holes), (None, 1));
     }
 
@@ -1066,7 +1078,7 @@ mod tests {
     fn what_a_conflating_subscriber_skips_is_not_lost() {
         let mut ledger = heard(Known::Conflated, 0, &[1, 9]);
         assert_eq!(lost(&ledger), None, "it may have written more");
-        ledger.end(publisher(1), 9, Standing::Done { written: 20 });
+        ledger.end(publisher(1), 9, PublisherStatus::Done { written: 20 });
         assert_eq!(lost(&ledger), Some(0));
         assert_eq!(ledger.publishers()[0].holes, 7);
         assert!(ledger.has_end() && !ledger.is_complete(), "last values may still wait");

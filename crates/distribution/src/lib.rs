@@ -11,15 +11,15 @@
 //! A sample in the encoding of DDS (CDR), which every transport carries:
 //!
 //! ```
-//! use tickwire_distribution::cdr::{Decoder, Encoder, Encoding};
-//! use tickwire_distribution::{Fields, Quote, Sample, security_topic};
+//! use tickwire_distribution::cdr::{CdrEncoding, SampleDecoder, SampleEncoder};
+//! use tickwire_distribution::{Quote, Sample, SampleFields, security_topic};
 //!
 //! let quote = Quote { order_id: 7, price: 101, ..Quote::default() };
 //! let mut bytes = Vec::new();
-//! quote.encode_members(&mut Encoder::new(&mut bytes, Encoding::Xcdr1))?;
+//! quote.encode_members(&mut SampleEncoder::new(&mut bytes, CdrEncoding::Xcdr1))?;
 //!
 //! let mut received = Quote::default();
-//! received.decode_members(&mut Decoder::new(&bytes, Encoding::Xcdr1))?;
+//! received.decode_members(&mut SampleDecoder::new(&bytes, CdrEncoding::Xcdr1))?;
 //! assert_eq!(received, quote);
 //!
 //! // One topic for all securities, or one for each.
@@ -52,22 +52,24 @@ pub mod transport;
 mod typed;
 pub mod types;
 
-pub use delivery::{Delivery, Held, SecurityList, TopicSet, echo_topic, is_echo_topic};
+pub use delivery::{
+    DeliverySettings, HistoryDepth, SecurityList, TopicSet, echo_topic, is_echo_topic,
+};
 pub use echoes::{EchoSummary, Echoes};
-pub use field::{Field, Fields};
-pub use ledger::{FromPublisher, Known, Ledger, Standing};
+pub use field::{SampleField, SampleFields};
+pub use ledger::{FromPublisher, Known, PublisherStatus, SampleLedger};
 pub use outlets::{OutletError, Outlets};
 pub use publisher::{Outlet, Publisher, PublisherCounters};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{
-    Book, BookLevel, BookTop, Change, Decimal, Definition, Done, EchoMark, MarketData,
-    MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove, Sample, Status, Total, Trade,
-    security_topic,
+    BookLevel, BookSample, BookTop, Change, DefinitionSample, Done, EchoMark, MarketData,
+    MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove, Sample, SampleDecimal,
+    StatusSample, Total, TradeSample, security_topic,
 };
-pub use stations::{Arrival, Role, Stations};
+pub use stations::{SampleArrival, StationRole, Stations};
 pub use subscriber::{Subscriber, SubscriberOptions};
 pub use transport::{
     EchoContents, InstanceState, Listener, Participant, ParticipantId, RawReader, RawSample,
-    RawWriter, Received, SampleInfo, TransportError, WaitSet,
+    RawWriter, ReceivedSample, SampleInfo, TransportError, WaitSet,
 };
-pub use typed::{Reader, Writer};
+pub use typed::{SampleReader, SampleWriter};

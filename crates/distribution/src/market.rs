@@ -1,4 +1,4 @@
-//! Publishes the feed handler's books and events as [`BookTop`], [`Book`], [`Trade`], [`Status`] and [`Definition`]
+//! Publishes the feed handler's books and events as [`BookTop`], [`BookSample`], [`TradeSample`], [`StatusSample`] and [`DefinitionSample`]
 //! samples.
 
 use std::collections::HashMap;
@@ -12,20 +12,22 @@ use tickwire_feed::recovery::{BookChange, Recovery};
 
 use crate::delivery::TopicSet;
 use crate::publisher::Outlet;
-use crate::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
+use crate::{
+    BookLevel, BookSample, BookTop, DefinitionSample, SampleDecimal, StatusSample, TradeSample,
+};
 
 /// Returns the topic sets of the samples of any feed, in the order in which [`MarketSamples`] uses them.
 #[must_use]
 pub fn market_sets() -> Vec<TopicSet> {
     let mut sets = best_price_sets();
-    sets.extend([TopicSet::of::<Book>(), TopicSet::of::<Definition>()]);
+    sets.extend([TopicSet::of::<BookSample>(), TopicSet::of::<DefinitionSample>()]);
     sets
 }
 
 /// Returns the first of these sets, for a feed that sends only best prices, trades and status, such as OPRA.
 #[must_use]
 pub fn best_price_sets() -> Vec<TopicSet> {
-    vec![TopicSet::of::<BookTop>(), TopicSet::of::<Trade>(), TopicSet::of::<Status>()]
+    vec![TopicSet::of::<BookTop>(), TopicSet::of::<TradeSample>(), TopicSet::of::<StatusSample>()]
 }
 
 const BOOK_TOP: usize = 0;
@@ -36,7 +38,7 @@ const DEFINITION: usize = 4;
 
 /// Origin of a change: the packet of the message that caused it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct ChangeOrigin {
     /// Sequence number of the packet; `None` if packets have none.
     pub seq_num: Option<u64>,
     /// Sending time of the exchange, in the digits of the feed; `None` if the feed does not send it.
@@ -50,10 +52,10 @@ pub struct MarketSamples {
     /// Maximum number of published levels per side.
     levels_max: usize,
     top: BookTop,
-    book: Book,
-    trade: Trade,
-    status: Status,
-    definition: Definition,
+    book: BookSample,
+    trade: TradeSample,
+    status: StatusSample,
+    definition: DefinitionSample,
     /// The best prices and book states published last.
     tops: HashMap<(Instrument, BookKind), BookTop>,
 }
@@ -77,10 +79,18 @@ impl MarketSamples {
         Self {
             levels_max: levels_max.map_or(usize::MAX, |levels| levels as usize),
             top: BookTop { source: all.0.clone(), channel: all.1.clone(), ..BookTop::default() },
-            book: Book { source: all.0.clone(), channel: all.1.clone(), ..Book::default() },
-            trade: Trade { source: all.0.clone(), channel: all.1.clone(), ..Trade::default() },
-            status: Status { source: all.0, channel: all.1, ..Status::default() },
-            definition: Definition { source, channel, ..Definition::default() },
+            book: BookSample {
+                source: all.0.clone(),
+                channel: all.1.clone(),
+                ..BookSample::default()
+            },
+            trade: TradeSample {
+                source: all.0.clone(),
+                channel: all.1.clone(),
+                ..TradeSample::default()
+            },
+            status: StatusSample { source: all.0, channel: all.1, ..StatusSample::default() },
+            definition: DefinitionSample { source, channel, ..DefinitionSample::default() },
             tops: HashMap::new(),
         }
     }
@@ -95,7 +105,7 @@ impl MarketSamples {
         publisher: &mut O,
         change: &BookChange,
         recovery: &Recovery,
-        origin: &Origin,
+        origin: &ChangeOrigin,
     ) -> Result<(), O::Error> {
         let Some(levels) = recovery.last_known_book(change.instrument, change.kind) else {
             return Ok(());
@@ -133,7 +143,7 @@ impl MarketSamples {
         name: &str,
         [bid, offer]: [Option<&Level>; 2],
         stale_reason: &str,
-        origin: &Origin,
+        origin: &ChangeOrigin,
     ) -> Result<(), O::Error> {
         let Self { top, tops, .. } = self;
         set_head!(top, name, origin);
@@ -164,7 +174,7 @@ impl MarketSamples {
         publisher: &mut O,
         event: &MarketEvent<'_>,
         instruments: &Instruments,
-        origin: &Origin,
+        origin: &ChangeOrigin,
     ) -> Result<(), O::Error> {
         match event {
             MarketEvent::Trade(told) => {
@@ -212,11 +222,11 @@ fn is_same_level(last: &BookLevel, level: &BookLevel) -> bool {
         && last.orders == level.orders
 }
 
-fn amount(decimal: Decimal) -> Amount {
+fn amount(decimal: SampleDecimal) -> Amount {
     Amount { mantissa: decimal.mantissa, exponent: decimal.exponent }
 }
 
-fn fill_trade(trade: &mut Trade, told: &FeedTrade<'_>) {
+fn fill_trade(trade: &mut TradeSample, told: &FeedTrade<'_>) {
     trade.exchange_date = told.time.date.unwrap_or(0);
     trade.has_exchange_time = told.time.time.is_some();
     trade.exchange_time = told.time.time.unwrap_or(0);
@@ -248,11 +258,11 @@ fn set(value: &str, text: &mut String) {
     text.extend(value.split('\0'));
 }
 
-fn decimal(amount: Amount) -> Decimal {
-    Decimal { mantissa: amount.mantissa, exponent: amount.exponent }
+fn decimal(amount: Amount) -> SampleDecimal {
+    SampleDecimal { mantissa: amount.mantissa, exponent: amount.exponent }
 }
 
-fn optional(amount: Option<Amount>) -> (bool, Decimal) {
+fn optional(amount: Option<Amount>) -> (bool, SampleDecimal) {
     (amount.is_some(), amount.map(decimal).unwrap_or_default())
 }
 

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::cdr::Encoder;
+use crate::cdr::SampleEncoder;
 use crate::publisher::{Outlet, Publisher, PublisherCounters, wait_for};
 use crate::transport::Participant;
-use crate::{Delivery, Sample, TopicSet};
+use crate::{DeliverySettings, Sample, TopicSet};
 
 /// Error of a transport that is known only at run time, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<P: Participant> AnyPublisher for Publisher<P> {
 type OnFailure = dyn FnMut(&'static str, &OutletError) + Send;
 
 /// A publisher on one transport.
-struct Side {
+struct TransportPublisher {
     name: &'static str,
     publisher: Box<dyn AnyPublisher>,
     /// True once the transport has rejected a sample; its subscribers know that nothing follows.
@@ -95,14 +95,14 @@ struct Side {
 /// added first.
 /// ```
 /// use std::time::Duration;
-/// use tickwire_distribution::{Delivery, Outlet, OutletError, Outlets, Participant, Quote, TopicSet};
+/// use tickwire_distribution::{DeliverySettings, Outlet, OutletError, Outlets, Participant, Quote, TopicSet};
 ///
 /// fn publish<A, B>(shm: &A, dds: &B, quotes: &[Quote]) -> Result<(), OutletError>
 /// where
 ///     A: Participant + 'static,
 ///     B: Participant + 'static,
 /// {
-///     let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+///     let (sets, delivery) = ([TopicSet::of::<Quote>()], DeliverySettings::default());
 ///     let patience = Duration::from_secs(10);
 ///     let mut outlets = Outlets::new(|name, error| eprintln!("{name} ends: {error}"));
 ///     outlets.add("shm", shm, &sets, &delivery, patience, || false)?;
@@ -116,7 +116,7 @@ struct Side {
 /// }
 /// ```
 pub struct Outlets {
-    sides: Vec<Side>,
+    sides: Vec<TransportPublisher>,
     on_failure: Box<OnFailure>,
     bytes: Vec<u8>,
 }
@@ -137,13 +137,13 @@ impl Outlets {
         name: &'static str,
         participant: &P,
         sets: &[TopicSet],
-        delivery: &Delivery,
+        delivery: &DeliverySettings,
         wait_max: Duration,
         is_over: impl Fn() -> bool + Send + 'static,
     ) -> Result<(), OutletError> {
         let publisher = Publisher::new(participant, sets, delivery, wait_max, is_over);
         let publisher = Box::new(publisher.map_err(OutletError::of)?);
-        self.sides.push(Side { name, publisher, has_failed: false });
+        self.sides.push(TransportPublisher { name, publisher, has_failed: false });
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl Outlets {
         if self.sides.iter().filter(|side| !side.has_failed).count() <= 1 {
             return Err(error);
         }
-        let Side { name, publisher, has_failed } = &mut self.sides[index];
+        let TransportPublisher { name, publisher, has_failed } = &mut self.sides[index];
         *has_failed = true;
         let error = match publisher.finish(false, Duration::ZERO) {
             Ok(_) => error,
@@ -229,7 +229,7 @@ impl Outlets {
     /// # Errors
     /// Errors of the transports.
     pub fn subscribers(&self) -> Result<Vec<(&'static str, Vec<u32>)>, OutletError> {
-        let of_side = |side: &Side| Ok((side.name, side.publisher.subscribers()?));
+        let of_side = |side: &TransportPublisher| Ok((side.name, side.publisher.subscribers()?));
         self.sides.iter().map(of_side).collect()
     }
 
@@ -308,7 +308,7 @@ impl Outlet for Outlets {
     #[inline]
     fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), OutletError> {
         let mut bytes = std::mem::take(&mut self.bytes);
-        let mut encoder = Encoder::new(&mut bytes, S::struct_type().encoding);
+        let mut encoder = SampleEncoder::new(&mut bytes, S::struct_type().encoding);
         let encoded = sample.encode_members(&mut encoder).map_err(OutletError::of);
         let written = encoded.and_then(|()| self.write(set, sample.security(), &bytes));
         self.bytes = bytes;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::cdr::Encoder;
-use crate::delivery::{Delivery, END_TOPICS, TopicSet};
+use crate::cdr::SampleEncoder;
+use crate::delivery::{DeliverySettings, END_TOPICS, TopicSet};
 use crate::transport::{Participant, RawWriter, TransportError};
-use crate::{Done, Sample, Total, Writer};
+use crate::{Done, Sample, SampleWriter, Total};
 
 /// Longest single sleep while waiting for subscribers or echoes.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
@@ -132,12 +132,12 @@ impl<W> Writers<W> {
 /// A publisher over any transport:
 /// ```
 /// use std::time::Duration;
-/// use tickwire_distribution::{Delivery, Participant, Publisher, Quote, TopicSet};
+/// use tickwire_distribution::{DeliverySettings, Participant, Publisher, Quote, TopicSet};
 ///
 /// fn publish<P: Participant>(place: &P, quotes: &[Quote]) -> Result<(), P::Error> {
 ///     let sets = [TopicSet::of::<Quote>()];
 ///     let patience = Duration::from_secs(10);
-///     let mut publisher = Publisher::new(place, &sets, &Delivery::default(), patience, || false)?;
+///     let mut publisher = Publisher::new(place, &sets, &DeliverySettings::default(), patience, || false)?;
 ///     publisher.wait_matched(1, patience)?;
 ///     for quote in quotes {
 ///         publisher.publish(0, quote)?;
@@ -149,8 +149,8 @@ impl<W> Writers<W> {
 pub struct Publisher<P: Participant> {
     sets: Vec<Writers<P::RawWriter>>,
     /// The writers of the topics Done and Stopped.
-    ends: [Writer<Done, P::RawWriter>; 2],
-    totals: Writer<Total, P::RawWriter>,
+    ends: [SampleWriter<Done, P::RawWriter>; 2],
+    totals: SampleWriter<Total, P::RawWriter>,
     patience: Patience,
     counters: PublisherCounters,
     /// Buffer of the encoded sample.
@@ -166,7 +166,7 @@ impl<P: Participant> Publisher<P> {
     pub fn new(
         participant: &P,
         sets: &[TopicSet],
-        delivery: &Delivery,
+        delivery: &DeliverySettings,
         wait_max: Duration,
         is_over: impl Fn() -> bool + Send + 'static,
     ) -> Result<Self, P::Error> {
@@ -187,7 +187,7 @@ impl<P: Participant> Publisher<P> {
     fn writers(
         participant: &P,
         set: &TopicSet,
-        delivery: &Delivery,
+        delivery: &DeliverySettings,
     ) -> Result<Writers<P::RawWriter>, P::Error> {
         let qos = delivery.writer_qos(set.of.has_key());
         let mut by_security = Vec::new();
@@ -284,7 +284,7 @@ impl<P: Participant> Publisher<P> {
     pub fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), P::Error> {
         let mut bytes = std::mem::take(&mut self.bytes);
         let encoded =
-            sample.encode_members(&mut Encoder::new(&mut bytes, S::struct_type().encoding));
+            sample.encode_members(&mut SampleEncoder::new(&mut bytes, S::struct_type().encoding));
         let written = match encoded {
             Ok(()) => self.write(set, sample.security(), &bytes),
             Err(error) => Err(error.into()),

@@ -59,7 +59,7 @@ pub struct Qos {
     pub durability: Durability,
     /// Maximum number of samples that a writer or reader holds over all instances; `None` for no limit.
     pub samples_max: Option<u32>,
-    /// True if a writer collects samples in one datagram until it is full or [`flush`](crate::Writer::flush) is called,
+    /// True if a writer collects samples in one datagram until it is full or [`flush`](crate::SampleWriter::flush) is called,
     /// which gives higher throughput and higher latency. Readers ignore it.
     pub batching: bool,
     /// Names of the partitions; empty for the default partition. Names of readers may have the wildcards `*` and `?`.

@@ -4,15 +4,15 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::cdr::{DecodeError, Encoder};
-use crate::delivery::{Delivery, TopicSet, echo_topic};
+use crate::cdr::{SampleDecodeError, SampleEncoder};
+use crate::delivery::{DeliverySettings, TopicSet, echo_topic};
 use crate::publisher::{is_in_time, wait_for};
 use crate::transport::{
-    EchoContents, Participant, ParticipantId, RawReader, RawSample, RawWriter, Received,
+    EchoContents, Participant, ParticipantId, RawReader, RawSample, RawWriter, ReceivedSample,
     SampleInfo, WaitSet,
 };
 use crate::types::StructType;
-use crate::{EchoMark, Fields, Sample};
+use crate::{EchoMark, Sample, SampleFields};
 
 /// Maximum number of samples taken from one reader before the next reader's turn.
 const DRAINED_MAX: usize = 256;
@@ -23,7 +23,7 @@ const SEQ_NUMS: [&str; 4] = ["SequenceNumber", "msgSeqNum", "MsgSeqNum", "seq_nu
 
 /// A received sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
+pub struct SampleArrival<'a> {
     /// Index of the sample's topic set.
     pub set: usize,
     /// Index of the sample's topic among the topics of all sets, in their order.
@@ -43,7 +43,7 @@ pub struct Arrival<'a> {
     pub missed: u64,
 }
 
-impl Arrival<'_> {
+impl SampleArrival<'_> {
     /// Returns the time from writing to taking in nanoseconds. `None` for a sample that was written before writer and
     /// reader matched, and for its echo.
     #[must_use]
@@ -63,7 +63,10 @@ impl Arrival<'_> {
     ///
     /// # Errors
     /// The sample is not of type `S`.
-    pub fn load<S: Sample>(&self, received: &mut Received<S>) -> Result<(), DecodeError> {
+    pub fn load<S: Sample>(
+        &self,
+        received: &mut ReceivedSample<S>,
+    ) -> Result<(), SampleDecodeError> {
         received.load(&self.raw)
     }
 }
@@ -96,7 +99,7 @@ impl<W: RawWriter> EchoWriter<W> {
             EchoContents::Mark => {
                 let mark = EchoMark::of(raw.info.writer_seq_num, raw.info.participant);
                 let encoding = EchoMark::struct_type().encoding;
-                mark.encode_members(&mut Encoder::new(&mut self.bytes, encoding))?;
+                mark.encode_members(&mut SampleEncoder::new(&mut self.bytes, encoding))?;
                 &self.bytes
             }
         };
@@ -121,8 +124,8 @@ struct Station<P: Participant> {
 }
 
 /// A sample or event from a reader.
-pub(crate) enum Taken<'a> {
-    Sample(&'a Arrival<'a>),
+pub(crate) enum StationOutput<'a> {
+    Sample(&'a SampleArrival<'a>),
     /// An instance was disposed of, or has no writers left.
     EndOfInstance {
         /// Index of the instance's topic.
@@ -134,7 +137,11 @@ pub(crate) enum Taken<'a> {
 impl<P: Participant> Station<P> {
     /// Passes the samples of one reader to `take`; `topic` is the index of this station. Returns their number, with the
     /// echoes of samples of other publishers.
-    fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
+    fn drain(
+        &mut self,
+        topic: usize,
+        take: &mut dyn FnMut(StationOutput<'_>),
+    ) -> Result<usize, P::Error> {
         let Self {
             set, of, seq_num, reader, echo, echoes_of, echoes_of_others, unreadable, ..
         } = self;
@@ -142,7 +149,7 @@ impl<P: Participant> Station<P> {
         while count < DRAINED_MAX {
             let Some(raw) = reader.take()? else { break };
             if !raw.info.has_data {
-                take(Taken::EndOfInstance { topic, info: raw.info });
+                take(StationOutput::EndOfInstance { topic, info: raw.info });
                 continue;
             }
             let taken_ns = unix_ns();
@@ -162,7 +169,16 @@ impl<P: Participant> Station<P> {
             }
             count += 1;
             let (set, missed) = (*set, 0);
-            take(Taken::Sample(&Arrival { set, topic, of, raw, seq_num, key, taken_ns, missed }));
+            take(StationOutput::Sample(&SampleArrival {
+                set,
+                topic,
+                of,
+                raw,
+                seq_num,
+                key,
+                taken_ns,
+                missed,
+            }));
         }
         Ok(count)
     }
@@ -183,7 +199,7 @@ fn identity(
     of: &StructType,
     seq_num: Option<usize>,
     raw: &RawSample<'_>,
-) -> Result<(Option<u64>, u64), DecodeError> {
+) -> Result<(Option<u64>, u64), SampleDecodeError> {
     of.check(raw.bytes, raw.encoding)?;
     let seq_num = match seq_num {
         Some(member) => of.number(member, raw.bytes, raw.encoding)?,
@@ -207,7 +223,7 @@ fn unix_ns() -> u64 {
 
 /// Kind of data to read: samples or echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum StationRole {
     /// The echoes of the samples that the participant publishes; over a transport whose echoes do not say whose samples
     /// they were ([`EchoContents::Sample`]), also those of other publishers.
     Echoes,
@@ -235,8 +251,8 @@ impl<P: Participant> Stations<P> {
     pub fn new(
         participant: &P,
         sets: &[TopicSet],
-        delivery: &Delivery,
-        role: Role,
+        delivery: &DeliverySettings,
+        role: StationRole,
     ) -> Result<Self, P::Error> {
         let wait_set = participant.wait_set()?;
         let mut stations = Self { stations: Vec::new(), wait_set, ready: Vec::new() };
@@ -254,8 +270,8 @@ impl<P: Participant> Stations<P> {
         index: usize,
         set: &TopicSet,
         topic: &str,
-        delivery: &Delivery,
-        role: Role,
+        delivery: &DeliverySettings,
+        role: StationRole,
     ) -> Result<(), P::Error> {
         let echo_of = match P::ECHO {
             EchoContents::Mark => EchoMark::struct_type(),
@@ -264,11 +280,11 @@ impl<P: Participant> Stations<P> {
         let (echo_name, echo_qos) = (echo_topic(topic), delivery.echo_qos());
         let mut echoes_of = None;
         let (of, reader, echo) = match role {
-            Role::Echoes => {
+            StationRole::Echoes => {
                 echoes_of = participant.own_id().filter(|_| P::ECHO == EchoContents::Mark);
                 (echo_of, participant.raw_reader(echo_of, &echo_name, &echo_qos)?, None)
             }
-            Role::Samples { echo, conflate } => {
+            StationRole::Samples { echo, conflate } => {
                 let qos = delivery.reader_qos(set.of.has_key(), conflate);
                 let reader = participant.raw_reader(&set.of, topic, &qos)?;
                 let writer = echo.then(|| participant.raw_writer(echo_of, &echo_name, &echo_qos));
@@ -301,10 +317,10 @@ impl<P: Participant> Stations<P> {
     pub fn receive(
         &mut self,
         timeout: Duration,
-        mut take: impl FnMut(&Arrival<'_>),
+        mut take: impl FnMut(&SampleArrival<'_>),
     ) -> Result<usize, P::Error> {
         self.receive_all(Some(timeout), &mut |taken| {
-            if let Taken::Sample(arrival) = taken {
+            if let StationOutput::Sample(arrival) = taken {
                 take(arrival);
             }
         })
@@ -314,7 +330,7 @@ impl<P: Participant> Stations<P> {
     pub(crate) fn receive_all(
         &mut self,
         timeout: Option<Duration>,
-        take: &mut dyn FnMut(Taken<'_>),
+        take: &mut dyn FnMut(StationOutput<'_>),
     ) -> Result<usize, P::Error> {
         let Some(timeout) = timeout else {
             let all = self.stations.iter_mut().enumerate();

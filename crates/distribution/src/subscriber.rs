@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::cdr::Encoding;
+use crate::cdr::CdrEncoding;
 
-use crate::delivery::{Delivery, END_TOPICS, TopicSet};
-use crate::ledger::{Known, Ledger, Standing};
-use crate::stations::{Arrival, Role, Stations, Taken};
-use crate::transport::{Participant, ParticipantId, RawSample, Received, SampleInfo};
-use crate::{Done, Reader, Sample, Total};
+use crate::delivery::{DeliverySettings, END_TOPICS, TopicSet};
+use crate::ledger::{Known, PublisherStatus, SampleLedger};
+use crate::stations::{SampleArrival, StationOutput, StationRole, Stations};
+use crate::transport::{Participant, ParticipantId, RawSample, ReceivedSample, SampleInfo};
+use crate::{Done, Sample, SampleReader, Total};
 
 /// Interval at which the subscriber checks which publishers are present.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
@@ -32,28 +32,28 @@ pub struct SubscriberOptions {
 }
 
 /// A sample that is kept until the end of a conflating subscriber's turn.
-struct Kept {
+struct ConflatedSample {
     set: usize,
     topic: usize,
     bytes: Vec<u8>,
-    encoding: Encoding,
+    encoding: CdrEncoding,
     info: SampleInfo,
     seq_num: Option<u64>,
     key: u64,
     taken_ns: u64,
 }
 
-impl Kept {
-    fn of(arrival: &Arrival<'_>) -> Self {
-        let Arrival { set, topic, raw, seq_num, key, taken_ns, .. } = *arrival;
+impl ConflatedSample {
+    fn of(arrival: &SampleArrival<'_>) -> Self {
+        let SampleArrival { set, topic, raw, seq_num, key, taken_ns, .. } = *arrival;
         let (bytes, encoding, info) = (raw.bytes.to_vec(), raw.encoding, raw.info);
         Self { set, topic, bytes, encoding, info, seq_num, key, taken_ns }
     }
 
-    fn arrival<'a, P: Participant>(&'a self, stations: &'a Stations<P>) -> Arrival<'a> {
+    fn arrival<'a, P: Participant>(&'a self, stations: &'a Stations<P>) -> SampleArrival<'a> {
         let Self { set, topic, ref bytes, encoding, info, seq_num, key, taken_ns } = *self;
         let raw = RawSample { bytes, encoding, info };
-        Arrival { set, topic, of: stations.of(topic), raw, seq_num, key, taken_ns, missed: 0 }
+        SampleArrival { set, topic, of: stations.of(topic), raw, seq_num, key, taken_ns, missed: 0 }
     }
 }
 
@@ -64,14 +64,14 @@ impl Kept {
 /// ```
 /// use std::time::Duration;
 /// use tickwire_distribution::{
-///     Delivery, Participant, Quote, Received, Subscriber, SubscriberOptions, TopicSet,
+///     DeliverySettings, Participant, Quote, ReceivedSample, Subscriber, SubscriberOptions, TopicSet,
 /// };
 ///
 /// fn subscribe<P: Participant>(place: &P) -> Result<bool, P::Error> {
 ///     let sets = [TopicSet::of::<Quote>()];
 ///     let options = SubscriberOptions::default();
-///     let mut subscriber = Subscriber::new(place, &sets, &Delivery::default(), &options)?;
-///     let mut quote = Received::<Quote>::default();
+///     let mut subscriber = Subscriber::new(place, &sets, &DeliverySettings::default(), &options)?;
+///     let mut quote = ReceivedSample::<Quote>::default();
 ///     while !subscriber.is_over() {
 ///         subscriber.receive(Duration::from_millis(20), |arrival| {
 ///             if arrival.load(&mut quote).is_ok() {
@@ -85,11 +85,11 @@ impl Kept {
 pub struct Subscriber<P: Participant> {
     stations: Stations<P>,
     /// Readers of the topics Stopped and Done.
-    ends: [Reader<Done, P::RawReader>; 2],
+    ends: [SampleReader<Done, P::RawReader>; 2],
     /// Reader of the totals by topic, which publishers write before they announce their end.
-    totals: Reader<Total, P::RawReader>,
+    totals: SampleReader<Total, P::RawReader>,
     watched: Instant,
-    ledger: Ledger,
+    ledger: SampleLedger,
     /// Time at which the last sample or announced end was received.
     last: Instant,
     every: Option<Duration>,
@@ -110,7 +110,7 @@ impl<P: Participant> Subscriber<P> {
     pub fn new(
         participant: &P,
         sets: &[TopicSet],
-        delivery: &Delivery,
+        delivery: &DeliverySettings,
         options: &SubscriberOptions,
     ) -> Result<Self, P::Error> {
         let known = match (options.every, delivery.best_effort, delivery.last_values) {
@@ -122,7 +122,7 @@ impl<P: Participant> Subscriber<P> {
             (None, false, 0) => Known::None,
             (None, false, _) => Known::LastValues,
         };
-        let role = Role::Samples { echo: options.echo, conflate: options.every.is_some() };
+        let role = StationRole::Samples { echo: options.echo, conflate: options.every.is_some() };
         let [done, stopped] = END_TOPICS;
         let end = |topic| participant.reader(topic, &delivery.done_qos());
         let mut stations = Stations::new(participant, sets, delivery, role)?;
@@ -134,7 +134,7 @@ impl<P: Participant> Subscriber<P> {
             // Created last, because publishers take a reader of these topics for a complete subscriber.
             ends: [end(stopped)?, end(done)?],
             watched: Instant::now(),
-            ledger: Ledger::new(known, sets.len()),
+            ledger: SampleLedger::new(known, sets.len()),
             last: Instant::now(),
             every: options.every,
             has_last_values: delivery.last_values > 0,
@@ -151,7 +151,7 @@ impl<P: Participant> Subscriber<P> {
     pub fn receive(
         &mut self,
         timeout: Duration,
-        take: impl FnMut(&Arrival<'_>),
+        take: impl FnMut(&SampleArrival<'_>),
     ) -> Result<usize, P::Error> {
         match self.every {
             Some(every) => self.take_turn(every, timeout, take),
@@ -163,7 +163,7 @@ impl<P: Participant> Subscriber<P> {
     ///
     /// # Errors
     /// Errors of the transport.
-    pub fn poll(&mut self, take: impl FnMut(&Arrival<'_>)) -> Result<usize, P::Error> {
+    pub fn poll(&mut self, take: impl FnMut(&SampleArrival<'_>)) -> Result<usize, P::Error> {
         match self.every {
             Some(every) => self.take_turn(every, Duration::ZERO, take),
             None => self.step(None, take),
@@ -175,7 +175,7 @@ impl<P: Participant> Subscriber<P> {
         &mut self,
         every: Duration,
         timeout: Duration,
-        mut take: impl FnMut(&Arrival<'_>),
+        mut take: impl FnMut(&SampleArrival<'_>),
     ) -> Result<usize, P::Error> {
         let left = self.turn.map_or(Duration::ZERO, |turn| every.saturating_sub(turn.elapsed()));
         self.sleep(left.min(timeout))?;
@@ -191,20 +191,22 @@ impl<P: Participant> Subscriber<P> {
         // interval has passed wait for the next turn.
         loop {
             let count = stations.receive_all(None, &mut |taken| match taken {
-                Taken::Sample(arrival) => {
-                    kept.insert((arrival.topic, arrival.key), Kept::of(arrival));
+                StationOutput::Sample(arrival) => {
+                    kept.insert((arrival.topic, arrival.key), ConflatedSample::of(arrival));
                 }
-                Taken::EndOfInstance { topic, info } => ledger.note_end_of_instance(topic, &info),
+                StationOutput::EndOfInstance { topic, info } => {
+                    ledger.note_end_of_instance(topic, &info)
+                }
             })?;
             if count == 0 || begun.elapsed() >= every {
                 break;
             }
         }
-        let mut kept: Vec<Kept> = kept.into_values().collect();
+        let mut kept: Vec<ConflatedSample> = kept.into_values().collect();
         kept.sort_unstable_by_key(|one| one.taken_ns);
         for one in &kept {
             let arrival = one.arrival(stations);
-            take(&Arrival { missed: ledger.count(&arrival), ..arrival });
+            take(&SampleArrival { missed: ledger.count(&arrival), ..arrival });
         }
         let is_stale = match self.has_last_values {
             true => self.stations.has_stale_keys(),
@@ -232,14 +234,16 @@ impl<P: Participant> Subscriber<P> {
     fn step(
         &mut self,
         timeout: Option<Duration>,
-        mut take: impl FnMut(&Arrival<'_>),
+        mut take: impl FnMut(&SampleArrival<'_>),
     ) -> Result<usize, P::Error> {
         let Self { stations, ledger, .. } = self;
         let count = stations.receive_all(timeout, &mut |taken| match taken {
-            Taken::Sample(arrival) => {
-                take(&Arrival { missed: ledger.count(arrival), ..*arrival });
+            StationOutput::Sample(arrival) => {
+                take(&SampleArrival { missed: ledger.count(arrival), ..*arrival });
             }
-            Taken::EndOfInstance { topic, info } => ledger.note_end_of_instance(topic, &info),
+            StationOutput::EndOfInstance { topic, info } => {
+                ledger.note_end_of_instance(topic, &info)
+            }
         })?;
         self.note_step(count)
     }
@@ -258,7 +262,7 @@ impl<P: Participant> Subscriber<P> {
     /// Records announced ends. A publisher that announced both is done.
     fn take_ends(&mut self) -> Result<(), P::Error> {
         let mut ends = Vec::new();
-        let mut received = Received::<Done>::default();
+        let mut received = ReceivedSample::<Done>::default();
         for (reader, is_whole) in self.ends.iter_mut().zip([false, true]) {
             while reader.take(&mut received)? {
                 if received.has_data {
@@ -275,8 +279,8 @@ impl<P: Participant> Subscriber<P> {
         }
         for (publisher, teller, is_whole, written) in ends {
             let standing = match is_whole {
-                true => Standing::Done { written },
-                false => Standing::Stopped { written },
+                true => PublisherStatus::Done { written },
+                false => PublisherStatus::Stopped { written },
             };
             self.ledger.end(publisher, teller, standing);
             self.last = Instant::now();
@@ -286,7 +290,7 @@ impl<P: Participant> Subscriber<P> {
 
     fn take_totals(&mut self) -> Result<(), P::Error> {
         let Self { totals, stations, ledger, .. } = self;
-        let mut received = Received::<Total>::default();
+        let mut received = ReceivedSample::<Total>::default();
         while totals.take(&mut received)? {
             if received.has_data {
                 let Total { topic, samples } = &received.sample;
@@ -347,7 +351,7 @@ impl<P: Participant> Subscriber<P> {
     }
 
     /// Returns the counters of received and lost samples.
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &SampleLedger {
         &self.ledger
     }
 

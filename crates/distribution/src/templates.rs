@@ -14,9 +14,9 @@ use tickwire_fast::{
     Decimal, FieldLayout, FieldValue, Message, Program, Record, SegmentRef, Storage,
 };
 
-use crate::cdr::{EncodeError, Encoder, Encoding};
+use crate::cdr::{CdrEncoding, SampleEncodeError, SampleEncoder};
 use crate::delivery::TopicSet;
-use crate::field::Fields;
+use crate::field::SampleFields;
 use crate::sample;
 use crate::types::{Member, MemberType, StructType};
 
@@ -105,37 +105,37 @@ pub struct TemplateSamples {
     sets: Vec<TopicSet>,
     /// Index of the set, and plan, by template index; `None` for a template that is not selected or has no usable
     /// fields.
-    plans: Vec<Option<(usize, Plan)>>,
+    plans: Vec<Option<(usize, SamplePlan)>>,
 }
 
 /// The members of a structure, each with the index of its field.
 #[derive(Debug)]
-struct Plan {
-    members: Vec<(usize, Source)>,
+struct SamplePlan {
+    members: Vec<(usize, MemberSource)>,
 }
 
 #[derive(Debug)]
-struct Source {
-    kind: Kind,
+struct MemberSource {
+    kind: MemberKind,
     is_optional: bool,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum MemberKind {
     Bytes,
     Decimal,
     Flag,
-    Group(Plan),
+    Group(SamplePlan),
     I32,
     I64,
-    Sequence(Plan),
+    Sequence(SamplePlan),
     Text,
     U32,
     U64,
 }
 
 /// Index of the member whose value cannot be encoded.
-type Refused = usize;
+type MemberIndex = usize;
 
 impl TemplateSamples {
     /// Creates the types and topics of all templates. If a template has the field `key`, that field is the key of its
@@ -158,7 +158,7 @@ impl TemplateSamples {
         is_selected: impl Fn(usize) -> bool,
     ) -> Result<Self, Vec<Misshape>> {
         let mut binder =
-            Binder { program, template: "", key, has_key: false, misshapes: Vec::new() };
+            TemplateBinder { program, template: "", key, has_key: false, misshapes: Vec::new() };
         let (mut sets, mut plans) = (Vec::<TopicSet>::new(), Vec::new());
         for (index, template) in program.templates().iter().enumerate() {
             if !is_selected(index) {
@@ -204,7 +204,7 @@ impl TemplateSamples {
         out: &mut Vec<u8>,
     ) -> Result<Option<usize>, UnfitValue> {
         let Some((index, plan)) = &self.plans[message.template_index()] else { return Ok(None) };
-        let mut encoder = Encoder::new(out, Encoding::Xcdr2);
+        let mut encoder = SampleEncoder::new(out, CdrEncoding::Xcdr2);
         let encoded = plan.encode(&message.root(), &mut encoder);
         encoded.map(|()| Some(*index)).map_err(|member| {
             let set = &self.sets[*index];
@@ -217,7 +217,7 @@ impl TemplateSamples {
     }
 }
 
-struct Binder<'p> {
+struct TemplateBinder<'p> {
     program: &'p Program,
     template: &'p str,
     key: Option<&'p str>,
@@ -225,7 +225,7 @@ struct Binder<'p> {
     misshapes: Vec<Misshape>,
 }
 
-impl Binder<'_> {
+impl TemplateBinder<'_> {
     fn tell(&mut self, misshape: impl FnOnce(String) -> Misshape) {
         self.misshapes.push(misshape(self.template.to_owned()));
     }
@@ -235,10 +235,10 @@ impl Binder<'_> {
         segment: SegmentRef,
         name: &str,
         is_top: bool,
-    ) -> (Arc<StructType>, Plan) {
+    ) -> (Arc<StructType>, SamplePlan) {
         let program = self.program;
         let mut members: Vec<Member> = Vec::new();
-        let mut plan = Plan { members: Vec::new() };
+        let mut plan = SamplePlan { members: Vec::new() };
         for (index, field) in program.fields_of(segment).iter().enumerate() {
             let Some((of, kind)) = self.member(field, name) else { continue };
             let field_name = identifier(&field.name.local);
@@ -249,7 +249,7 @@ impl Binder<'_> {
             let is_key = is_top && self.key == Some(&*field.name.local);
             let is_optional = field.optional;
             let member = Member { name: field_name, of, is_key, is_optional };
-            let source = (index, Source { kind, is_optional });
+            let source = (index, MemberSource { kind, is_optional });
             if is_key {
                 self.check_key(field, &member);
                 members.insert(0, member);
@@ -259,7 +259,7 @@ impl Binder<'_> {
                 plan.members.push(source);
             }
         }
-        let of = StructType { name: name.to_owned(), members, encoding: Encoding::Xcdr2 };
+        let of = StructType { name: name.to_owned(), members, encoding: CdrEncoding::Xcdr2 };
         (Arc::new(of), plan)
     }
 
@@ -273,7 +273,7 @@ impl Binder<'_> {
     }
 
     /// Returns the type of a field's member; `None` if the field has no member.
-    fn member(&mut self, field: &FieldLayout, outer: &str) -> Option<(MemberType, Kind)> {
+    fn member(&mut self, field: &FieldLayout, outer: &str) -> Option<(MemberType, MemberKind)> {
         let name = || format!("{outer}_{}", identifier(&field.name.local));
         match &field.storage {
             Storage::Discarded => return None,
@@ -286,29 +286,31 @@ impl Binder<'_> {
                 let (of, plan) = self.structure(*segment, &name(), false);
                 // A structure without members is not a valid type.
                 return (!of.members.is_empty())
-                    .then_some((MemberType::Struct(of), Kind::Group(plan)));
+                    .then_some((MemberType::Struct(of), MemberKind::Group(plan)));
             }
             Storage::Sequence { segment, .. } => {
                 let (of, plan) = self.structure(*segment, &name(), false);
                 let of = Box::new(MemberType::Struct(of.clone()));
                 return (!plan.members.is_empty())
-                    .then_some((MemberType::Sequence(of), Kind::Sequence(plan)));
+                    .then_some((MemberType::Sequence(of), MemberKind::Sequence(plan)));
             }
             Storage::Constant(_) | Storage::OptionalConstant(_) | Storage::Slot(_) => {}
         }
         Some(match field.field_type.as_ref()? {
             FieldType::UInt(Width::W64) | FieldType::Enum(_) | FieldType::Set(_) => {
-                (MemberType::U64, Kind::U64)
+                (MemberType::U64, MemberKind::U64)
             }
-            FieldType::UInt(_) => (MemberType::U32, Kind::U32),
-            FieldType::Int(Width::W64) | FieldType::Timestamp(_) => (MemberType::I64, Kind::I64),
-            FieldType::Int(_) => (MemberType::I32, Kind::I32),
-            FieldType::Boolean => (MemberType::Bool, Kind::Flag),
-            FieldType::Ascii | FieldType::Unicode => (MemberType::Str, Kind::Text),
-            FieldType::ByteVector => (MemberType::Bytes, Kind::Bytes),
+            FieldType::UInt(_) => (MemberType::U32, MemberKind::U32),
+            FieldType::Int(Width::W64) | FieldType::Timestamp(_) => {
+                (MemberType::I64, MemberKind::I64)
+            }
+            FieldType::Int(_) => (MemberType::I32, MemberKind::I32),
+            FieldType::Boolean => (MemberType::Bool, MemberKind::Flag),
+            FieldType::Ascii | FieldType::Unicode => (MemberType::Str, MemberKind::Text),
+            FieldType::ByteVector => (MemberType::Bytes, MemberKind::Bytes),
             FieldType::Decimal => {
                 let of = MemberType::Struct(decimal_type());
-                (of, Kind::Decimal)
+                (of, MemberKind::Decimal)
             }
         })
     }
@@ -316,8 +318,8 @@ impl Binder<'_> {
 
 /// Returns the type of decimals, which readers also learn at run time.
 fn decimal_type() -> Arc<StructType> {
-    let of = sample::Decimal::struct_type();
-    Arc::new(StructType { encoding: Encoding::Xcdr2, ..StructType::clone(of) })
+    let of = sample::SampleDecimal::struct_type();
+    Arc::new(StructType { encoding: CdrEncoding::Xcdr2, ..StructType::clone(of) })
 }
 
 /// Converts a name to a non-empty identifier of letters, digits and underscores that does not begin with a digit.
@@ -330,8 +332,12 @@ fn identifier(name: &str) -> String {
     identifier
 }
 
-impl Plan {
-    fn encode(&self, record: &Record<'_>, encoder: &mut Encoder<'_>) -> Result<(), Refused> {
+impl SamplePlan {
+    fn encode(
+        &self,
+        record: &Record<'_>,
+        encoder: &mut SampleEncoder<'_>,
+    ) -> Result<(), MemberIndex> {
         for (member, (field, source)) in self.members.iter().enumerate() {
             let value = record.value(*field);
             if source.is_optional {
@@ -341,31 +347,35 @@ impl Plan {
                     continue;
                 }
             }
-            source.kind.encode(value, encoder).map_err(|Unfit| member)?;
+            source.kind.encode(value, encoder).map_err(|MemberValueError| member)?;
         }
         Ok(())
     }
 }
 
 /// A value that its member cannot hold.
-struct Unfit;
+struct MemberValueError;
 
-impl From<EncodeError> for Unfit {
-    fn from(_: EncodeError) -> Self {
+impl From<SampleEncodeError> for MemberValueError {
+    fn from(_: SampleEncodeError) -> Self {
         Self
     }
 }
 
-impl Kind {
+impl MemberKind {
     #[inline]
-    fn encode(&self, value: FieldValue<'_>, encoder: &mut Encoder<'_>) -> Result<(), Unfit> {
+    fn encode(
+        &self,
+        value: FieldValue<'_>,
+        encoder: &mut SampleEncoder<'_>,
+    ) -> Result<(), MemberValueError> {
         match (self, value) {
             (Self::U32, FieldValue::UInt(value)) => {
-                encoder.put_u32(u32::try_from(value).map_err(|_| Unfit)?);
+                encoder.put_u32(u32::try_from(value).map_err(|_| MemberValueError)?);
             }
             (Self::U64, FieldValue::UInt(value)) => encoder.put_u64(value),
             (Self::I32, FieldValue::Int(value)) => {
-                encoder.put_i32(i32::try_from(value).map_err(|_| Unfit)?);
+                encoder.put_i32(i32::try_from(value).map_err(|_| MemberValueError)?);
             }
             (Self::I64, FieldValue::Int(value)) => encoder.put_i64(value),
             (Self::Flag, FieldValue::UInt(value @ 0..=1)) => encoder.put_bool(value == 1),
@@ -374,20 +384,20 @@ impl Kind {
                 encoder.put_i32(exponent);
             }
             (Self::Text, FieldValue::Ascii(text) | FieldValue::Unicode(text)) => {
-                encoder.put_str(std::str::from_utf8(text).map_err(|_| Unfit)?)?;
+                encoder.put_str(std::str::from_utf8(text).map_err(|_| MemberValueError)?)?;
             }
             (Self::Bytes, FieldValue::Bytes(bytes)) => encoder.put_bytes(bytes)?,
             (Self::Group(plan), FieldValue::Group(record)) => {
-                plan.encode(&record, encoder).map_err(|_| Unfit)?;
+                plan.encode(&record, encoder).map_err(|_| MemberValueError)?;
             }
             (Self::Sequence(plan), FieldValue::Sequence(entries)) => {
                 encoder.put_sequence(entries.len(), |encoder| {
-                    entries
-                        .iter()
-                        .try_for_each(|entry| plan.encode(&entry, encoder).map_err(|_| Unfit))
+                    entries.iter().try_for_each(|entry| {
+                        plan.encode(&entry, encoder).map_err(|_| MemberValueError)
+                    })
                 })?;
             }
-            _ => return Err(Unfit),
+            _ => return Err(MemberValueError),
         }
         Ok(())
     }
@@ -449,8 +459,8 @@ mod tests {
         ];
         assert_eq!(out, expected.concat());
         let of = &samples.sets()[0].of;
-        assert_eq!(of.check(&out, Encoding::Xcdr2), Ok(()));
-        assert_eq!(of.key(&out, Encoding::Xcdr2), Ok(&out[..7]));
+        assert_eq!(of.check(&out, CdrEncoding::Xcdr2), Ok(()));
+        assert_eq!(of.key(&out, CdrEncoding::Xcdr2), Ok(&out[..7]));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! sample is the [`StructType`], from which it derives the key. Typed writers and readers, publishers and subscribers
 //! are built on these traits and are the same for all transports.
 //!
-//! Samples are either pulled or pushed. [`Reader::take`](crate::Reader::take) fills one reused value, so a warm reader
+//! Samples are either pulled or pushed. [`SampleReader::take`](crate::SampleReader::take) fills one reused value, so a warm reader
 //! does not allocate. [`Participant::listen`] calls a function for each sample, so that no other thread has to be
 //! woken.
 
@@ -13,9 +13,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cdr::{Decoder, EncodeError, Encoding};
+use crate::cdr::{CdrEncoding, SampleDecoder, SampleEncodeError};
 use crate::types::StructType;
-use crate::{Qos, Reader, Sample, Writer};
+use crate::{Qos, Sample, SampleReader, SampleWriter};
 
 /// State of an instance: whether it can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,14 +73,14 @@ impl SampleInfo {
 
 /// One sample taken from a reader, and the information about it.
 #[derive(Debug, Clone, Default)]
-pub struct Received<S> {
+pub struct ReceivedSample<S> {
     /// The sample; only its key is valid if `has_data` is false.
     pub sample: S,
     /// Information about the sample.
     pub info: SampleInfo,
 }
 
-impl<S> Deref for Received<S> {
+impl<S> Deref for ReceivedSample<S> {
     type Target = SampleInfo;
 
     fn deref(&self) -> &SampleInfo {
@@ -88,7 +88,7 @@ impl<S> Deref for Received<S> {
     }
 }
 
-impl<S> DerefMut for Received<S> {
+impl<S> DerefMut for ReceivedSample<S> {
     fn deref_mut(&mut self) -> &mut SampleInfo {
         &mut self.info
     }
@@ -100,7 +100,7 @@ pub struct RawSample<'r> {
     /// The members, or only those of the key if `info.has_data` is false.
     pub bytes: &'r [u8],
     /// Encoding of the bytes.
-    pub encoding: Encoding,
+    pub encoding: CdrEncoding,
     /// Information about the sample.
     pub info: SampleInfo,
 }
@@ -108,8 +108,8 @@ pub struct RawSample<'r> {
 impl<'r> RawSample<'r> {
     /// Creates a decoder at the first member.
     #[must_use]
-    pub const fn decoder(&self) -> Decoder<'r> {
-        Decoder::new(self.bytes, self.encoding)
+    pub const fn decoder(&self) -> SampleDecoder<'r> {
+        SampleDecoder::new(self.bytes, self.encoding)
     }
 }
 
@@ -125,7 +125,9 @@ pub enum EchoContents {
 }
 
 /// Error of a transport.
-pub trait TransportError: std::error::Error + From<EncodeError> + Send + Sync + 'static {
+pub trait TransportError:
+    std::error::Error + From<SampleEncodeError> + Send + Sync + 'static
+{
     /// Returns true if the time limit passed: a full history had no room, or a reader did not acknowledge in time. All
     /// other errors are permanent.
     fn is_timed_out(&self) -> bool;
@@ -201,8 +203,8 @@ pub trait Participant: Clone {
         &self,
         topic: &str,
         qos: &Qos,
-    ) -> Result<Writer<S, Self::RawWriter>, Self::Error> {
-        self.raw_writer(S::struct_type(), topic, qos).map(Writer::new)
+    ) -> Result<SampleWriter<S, Self::RawWriter>, Self::Error> {
+        self.raw_writer(S::struct_type(), topic, qos).map(SampleWriter::new)
     }
 
     /// Creates a reader of samples of type `S` from the topic `topic`.
@@ -213,8 +215,8 @@ pub trait Participant: Clone {
         &self,
         topic: &str,
         qos: &Qos,
-    ) -> Result<Reader<S, Self::RawReader>, Self::Error> {
-        self.raw_reader(S::struct_type(), topic, qos).map(Reader::new)
+    ) -> Result<SampleReader<S, Self::RawReader>, Self::Error> {
+        self.raw_reader(S::struct_type(), topic, qos).map(SampleReader::new)
     }
 
     /// Creates a reader of the topic `topic` that calls `on_sample` for each sample in order, one at a time, on the
@@ -232,9 +234,9 @@ pub trait Participant: Clone {
         &self,
         topic: &str,
         qos: &Qos,
-        mut on_sample: impl FnMut(&Received<S>) + Send + 'static,
+        mut on_sample: impl FnMut(&ReceivedSample<S>) + Send + 'static,
     ) -> Result<Self::Listener, Self::Error> {
-        let mut received = Received::<S>::default();
+        let mut received = ReceivedSample::<S>::default();
         self.raw_listen(S::struct_type(), topic, qos, move |raw| {
             if received.load(raw).is_ok() {
                 on_sample(&received);

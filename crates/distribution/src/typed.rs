@@ -4,18 +4,18 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::Sample;
-use crate::cdr::{DecodeError, Encoder, Encoding};
-use crate::transport::{ParticipantId, RawReader, RawSample, RawWriter, Received};
+use crate::cdr::{CdrEncoding, SampleDecodeError, SampleEncoder};
+use crate::transport::{ParticipantId, RawReader, RawSample, RawWriter, ReceivedSample};
 
 /// Writes samples of one type to one topic. Once warm it does not allocate.
 #[derive(Debug)]
-pub struct Writer<S, W> {
+pub struct SampleWriter<S, W> {
     raw: W,
     bytes: Vec<u8>,
     _sample: PhantomData<fn(&S)>,
 }
 
-impl<S: Sample, W: RawWriter> Writer<S, W> {
+impl<S: Sample, W: RawWriter> SampleWriter<S, W> {
     /// Creates a writer on top of `raw`, whose type must be that of `S`.
     pub fn new(raw: W) -> Self {
         Self { raw, bytes: Vec::new(), _sample: PhantomData }
@@ -31,7 +31,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     /// # Errors
     /// - [Timed out](crate::TransportError::is_timed_out) if a reliable writer's history stayed full for
     ///   `max_blocking`.
-    /// - An [`EncodeError`](crate::cdr::EncodeError) if the sample cannot be encoded.
+    /// - A [`SampleEncodeError`](crate::cdr::SampleEncodeError) if the sample cannot be encoded.
     /// - Errors of the transport.
     #[inline]
     pub fn write(&mut self, sample: &S) -> Result<(), W::Error> {
@@ -50,7 +50,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     }
 
     fn encode(&mut self, sample: &S) -> Result<(), W::Error> {
-        let mut encoder = Encoder::new(&mut self.bytes, Encoding::Xcdr1);
+        let mut encoder = SampleEncoder::new(&mut self.bytes, CdrEncoding::Xcdr1);
         Ok(sample.encode_members(&mut encoder)?)
     }
 
@@ -61,7 +61,7 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     pub fn dispose(&mut self, sample: &S) -> Result<(), W::Error> {
         self.encode(sample)?;
         // Cannot fail: the bytes were just encoded from this type.
-        let key = S::struct_type().key(&self.bytes, Encoding::Xcdr1).unwrap_or_default();
+        let key = S::struct_type().key(&self.bytes, CdrEncoding::Xcdr1).unwrap_or_default();
         self.raw.dispose(key)
     }
 
@@ -111,13 +111,13 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
 
 /// Reads samples of one type from one topic.
 #[derive(Debug)]
-pub struct Reader<S, R> {
+pub struct SampleReader<S, R> {
     raw: R,
     unreadable: u64,
     _sample: PhantomData<fn() -> S>,
 }
 
-impl<S: Sample, R: RawReader> Reader<S, R> {
+impl<S: Sample, R: RawReader> SampleReader<S, R> {
     /// Creates a reader on top of `raw`, whose type must be that of `S`.
     pub fn new(raw: R) -> Self {
         Self { raw, unreadable: 0, _sample: PhantomData }
@@ -137,7 +137,7 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
     ///
     /// # Errors
     /// Errors of the transport.
-    pub fn take(&mut self, received: &mut Received<S>) -> Result<bool, R::Error> {
+    pub fn take(&mut self, received: &mut ReceivedSample<S>) -> Result<bool, R::Error> {
         loop {
             let Some(raw) = self.raw.take()? else { return Ok(false) };
             if received.load(&raw).is_ok() {
@@ -194,12 +194,12 @@ impl<S: Sample, R: RawReader> Reader<S, R> {
     }
 }
 
-impl<S: Sample> Received<S> {
+impl<S: Sample> ReceivedSample<S> {
     /// Decodes the sample into `self`, or only its key if `raw` has no data.
     ///
     /// # Errors
     /// The bytes do not match the type; the sample's contents are then unspecified.
-    pub fn load(&mut self, raw: &RawSample<'_>) -> Result<(), DecodeError> {
+    pub fn load(&mut self, raw: &RawSample<'_>) -> Result<(), SampleDecodeError> {
         self.info = raw.info;
         let mut decoder = raw.decoder();
         match raw.info.has_data {

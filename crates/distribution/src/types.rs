@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::cdr::{DecodeError, Decoder, EncodeError, Encoder, Encoding};
+use crate::cdr::{CdrEncoding, SampleDecodeError, SampleDecoder, SampleEncodeError, SampleEncoder};
 use crate::transport::RawSample;
 
 /// The type of the samples of a topic: a final structure.
@@ -16,7 +16,7 @@ pub struct StructType {
     /// The members in order. The members of the key come first.
     pub members: Vec<Member>,
     /// Encoding in which writers write samples of the type.
-    pub encoding: Encoding,
+    pub encoding: CdrEncoding,
 }
 
 /// A member of a structure.
@@ -28,7 +28,7 @@ pub struct Member {
     pub of: MemberType,
     /// True if the member belongs to the key.
     pub is_key: bool,
-    /// True if the member may be absent; only in [`Encoding::Xcdr2`].
+    /// True if the member may be absent; only in [`CdrEncoding::Xcdr2`].
     pub is_optional: bool,
 }
 
@@ -117,9 +117,9 @@ impl StructType {
     /// The bytes are not of this type.
     pub fn walk(
         &self,
-        decoder: &mut Decoder<'_>,
+        decoder: &mut SampleDecoder<'_>,
         visitor: &mut impl Visitor,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), SampleDecodeError> {
         self.members.iter().try_for_each(|member| member.walk(decoder, visitor))
     }
 
@@ -127,8 +127,8 @@ impl StructType {
     ///
     /// # Errors
     /// The reason why they are not valid.
-    pub fn check(&self, bytes: &[u8], encoding: Encoding) -> Result<(), DecodeError> {
-        self.walk(&mut Decoder::new(bytes, encoding), &mut Nobody)
+    pub fn check(&self, bytes: &[u8], encoding: CdrEncoding) -> Result<(), SampleDecodeError> {
+        self.walk(&mut SampleDecoder::new(bytes, encoding), &mut Nobody)
     }
 
     /// Returns true if the type has a key.
@@ -141,12 +141,16 @@ impl StructType {
     ///
     /// # Errors
     /// The bytes are not of this type.
-    pub fn key<'b>(&self, bytes: &'b [u8], encoding: Encoding) -> Result<&'b [u8], DecodeError> {
-        let mut decoder = Decoder::new(bytes, encoding);
+    pub fn key<'b>(
+        &self,
+        bytes: &'b [u8],
+        encoding: CdrEncoding,
+    ) -> Result<&'b [u8], SampleDecodeError> {
+        let mut decoder = SampleDecoder::new(bytes, encoding);
         for member in self.members.iter().take_while(|member| member.is_key) {
             member.walk(&mut decoder, &mut Nobody)?;
         }
-        bytes.get(..decoder.offset()).ok_or(DecodeError::Cut)
+        bytes.get(..decoder.offset()).ok_or(SampleDecodeError::Cut)
     }
 
     /// Returns the value of the top-level member of this name, such as a sequence number; `None` if there is no such
@@ -158,14 +162,14 @@ impl StructType {
         &self,
         member: usize,
         bytes: &[u8],
-        encoding: Encoding,
-    ) -> Result<Option<u64>, DecodeError> {
-        let mut decoder = Decoder::new(bytes, encoding);
+        encoding: CdrEncoding,
+    ) -> Result<Option<u64>, SampleDecodeError> {
+        let mut decoder = SampleDecoder::new(bytes, encoding);
         for before in self.members.iter().take(member) {
             before.walk(&mut decoder, &mut Nobody)?;
         }
         let Some(member) = self.members.get(member) else { return Ok(None) };
-        let mut found = Number(None);
+        let mut found = NumberVisitor(None);
         member.walk(&mut decoder, &mut found)?;
         Ok(found.0)
     }
@@ -173,14 +177,22 @@ impl StructType {
     /// Converts a sample to the encoding in which writers write samples of this type.
     ///
     /// # Errors
-    /// The bytes are not of this type, or it has optional members, which [`Encoding::Xcdr1`] does not
+    /// The bytes are not of this type, or it has optional members, which [`CdrEncoding::Xcdr1`] does not
     /// support.
-    pub fn transcode(&self, raw: &RawSample<'_>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
-        let (mut from, mut to) = (raw.decoder(), Encoder::new(out, self.encoding));
+    pub fn transcode(
+        &self,
+        raw: &RawSample<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SampleDecodeError> {
+        let (mut from, mut to) = (raw.decoder(), SampleEncoder::new(out, self.encoding));
         self.copy(&mut from, &mut to)
     }
 
-    fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
+    fn copy(
+        &self,
+        from: &mut SampleDecoder<'_>,
+        to: &mut SampleEncoder<'_>,
+    ) -> Result<(), SampleDecodeError> {
         self.members.iter().try_for_each(|member| member.copy(from, to))
     }
 
@@ -192,9 +204,9 @@ impl StructType {
 }
 
 /// Visitor that stores a number.
-struct Number(Option<u64>);
+struct NumberVisitor(Option<u64>);
 
-impl Visitor for Number {
+impl Visitor for NumberVisitor {
     fn scalar(&mut self, _: &str, value: Scalar<'_>) {
         self.0 = match value {
             Scalar::UInt(number) => Some(number),
@@ -217,9 +229,9 @@ impl Member {
 
     fn walk(
         &self,
-        decoder: &mut Decoder<'_>,
+        decoder: &mut SampleDecoder<'_>,
         visitor: &mut impl Visitor,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), SampleDecodeError> {
         if self.is_optional && !decoder.take_bool()? {
             visitor.absent(&self.name);
             return Ok(());
@@ -227,10 +239,14 @@ impl Member {
         self.of.walk(&self.name, decoder, visitor)
     }
 
-    fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
+    fn copy(
+        &self,
+        from: &mut SampleDecoder<'_>,
+        to: &mut SampleEncoder<'_>,
+    ) -> Result<(), SampleDecodeError> {
         if self.is_optional {
-            if [from.encoding(), to.encoding()].contains(&Encoding::Xcdr1) {
-                return Err(DecodeError::Syntax);
+            if [from.encoding(), to.encoding()].contains(&CdrEncoding::Xcdr1) {
+                return Err(SampleDecodeError::Syntax);
             }
             let is_there = from.take_bool()?;
             to.put_bool(is_there);
@@ -246,9 +262,9 @@ impl MemberType {
     fn walk(
         &self,
         name: &str,
-        decoder: &mut Decoder<'_>,
+        decoder: &mut SampleDecoder<'_>,
         visitor: &mut impl Visitor,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), SampleDecodeError> {
         let value = match self {
             Self::Bool => Scalar::Bool(decoder.take_bool()?),
             Self::Bytes => Scalar::Bytes(decoder.take_bytes()?),
@@ -284,9 +300,13 @@ impl MemberType {
         Ok(())
     }
 
-    fn copy(&self, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), DecodeError> {
+    fn copy(
+        &self,
+        from: &mut SampleDecoder<'_>,
+        to: &mut SampleEncoder<'_>,
+    ) -> Result<(), SampleDecodeError> {
         // Every decoded value can be encoded again: strings contain no NUL, and lengths fit 32 bits.
-        let unfit = |_: EncodeError| DecodeError::Syntax;
+        let unfit = |_: SampleEncodeError| SampleDecodeError::Syntax;
         match self {
             Self::Bool => to.put_bool(from.take_bool()?),
             Self::Bytes => to.put_bytes(from.take_bytes()?).map_err(unfit)?,
@@ -328,25 +348,28 @@ impl MemberType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Book, BookLevel, Fields, SampleInfo};
+    use crate::{BookLevel, BookSample, SampleFields, SampleInfo};
 
     #[test]
     fn a_sample_of_the_other_encoding_is_written_in_that_of_its_type() {
         let levels = |count| (0..count).map(|orders| BookLevel { orders, ..BookLevel::default() });
         let (source, bids, offers) = ("é".to_owned(), levels(3).collect(), levels(1).collect());
-        let book = Book { source, seq_num: 7, bids, offers, ..Book::default() };
-        let [own, other] = [Encoding::Xcdr1, Encoding::Xcdr2].map(|encoding| {
+        let book = BookSample { source, seq_num: 7, bids, offers, ..BookSample::default() };
+        let [own, other] = [CdrEncoding::Xcdr1, CdrEncoding::Xcdr2].map(|encoding| {
             let mut bytes = Vec::new();
-            book.encode_members(&mut Encoder::new(&mut bytes, encoding)).unwrap();
+            book.encode_members(&mut SampleEncoder::new(&mut bytes, encoding)).unwrap();
             bytes
         });
         assert_ne!(own, other);
         let info = SampleInfo::default();
-        let raw = RawSample { bytes: &other, encoding: Encoding::Xcdr2, info };
+        let raw = RawSample { bytes: &other, encoding: CdrEncoding::Xcdr2, info };
         let mut written = Vec::new();
-        Book::struct_type().transcode(&raw, &mut written).unwrap();
+        BookSample::struct_type().transcode(&raw, &mut written).unwrap();
         assert_eq!(written, own);
         let cut = RawSample { bytes: &other[..other.len() - 1], ..raw };
-        assert_eq!(Book::struct_type().transcode(&cut, &mut written), Err(DecodeError::Cut));
+        assert_eq!(
+            BookSample::struct_type().transcode(&cut, &mut written),
+            Err(SampleDecodeError::Cut)
+        );
     }
 }

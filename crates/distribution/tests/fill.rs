@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tickwire_distribution::fill::{FillError, Filled, Filler, Misfit, Misfits};
+use tickwire_distribution::fill::{
+    FillError, FilledSamples, Misfits, SampleFiller, TemplateMismatch,
+};
 use tickwire_distribution::{MarketData, MarketDataEntry, Quote};
 use tickwire_fast::{Decimal, Message, MessageBuilder, Program, TemplateId, TemplateSet};
 
@@ -91,15 +93,15 @@ fn entry(security_id: u32, rpt_seq: u32, px: f64, size: i32, condition: &str) ->
     }
 }
 
-fn misfits(templates: &str) -> Vec<Misfit> {
-    let Misfits(misfits) = Filler::bind(&program(templates)).unwrap_err();
+fn misfits(templates: &str) -> Vec<TemplateMismatch> {
+    let Misfits(misfits) = SampleFiller::bind(&program(templates)).unwrap_err();
     misfits
 }
 
 #[test]
 fn a_quote_has_the_values_of_its_message() {
     let program = program(QUOTE);
-    let mut filler = Filler::bind(&program).unwrap();
+    let mut filler = SampleFiller::bind(&program).unwrap();
     let expected = Quote {
         message_type: 11,
         sequence_number: 5,
@@ -112,13 +114,13 @@ fn a_quote_has_the_values_of_its_message() {
         security_type: b'A',
         session_id: b'1',
     };
-    assert_eq!(filler.fill(&quote(&program, 500)), Ok(Filled::Quote(expected)));
+    assert_eq!(filler.fill(&quote(&program, 500)), Ok(FilledSamples::Quote(expected)));
 }
 
 #[test]
 fn market_data_is_one_sample_a_security() {
     let program = program(MARKET_DATA);
-    let mut filler = Filler::bind(&program).unwrap();
+    let mut filler = SampleFiller::bind(&program).unwrap();
     let rows = [
         (9, (13_331, 1), Some(-5), Some("W")),
         (8, (1, -2), None, None),
@@ -127,32 +129,35 @@ fn market_data_is_one_sample_a_security() {
     let nine = vec![entry(9, 0, 133_310.0, -5, "W"), entry(9, 2, -3.0, 2, "")];
     let eight = vec![entry(8, 1, 0.01, 0, "")];
     let expected = [sample(9, nine), sample(8, eight)];
-    assert_eq!(filler.fill(&market_data(&program, &rows)), Ok(Filled::MarketData(&expected)));
+    assert_eq!(
+        filler.fill(&market_data(&program, &rows)),
+        Ok(FilledSamples::MarketData(&expected))
+    );
 }
 
 #[test]
 fn nothing_of_a_larger_message_is_left_in_a_smaller_one() {
     let program = program(MARKET_DATA);
-    let mut filler = Filler::bind(&program).unwrap();
+    let mut filler = SampleFiller::bind(&program).unwrap();
     let large: Vec<Row> = (0..50).map(|n| (n % 7, (5, 0), Some(9), Some("loud"))).collect();
     filler.fill(&market_data(&program, &large)).unwrap();
     let small = market_data(&program, &[(3, (5, 0), None, None)]);
     let expected = [sample(3, vec![entry(3, 0, 5.0, 0, "")])];
-    assert_eq!(filler.fill(&small), Ok(Filled::MarketData(&expected)));
-    assert_eq!(filler.fill(&market_data(&program, &[])), Ok(Filled::MarketData(&[])));
+    assert_eq!(filler.fill(&small), Ok(FilledSamples::MarketData(&expected)));
+    assert_eq!(filler.fill(&market_data(&program, &[])), Ok(FilledSamples::MarketData(&[])));
 }
 
 #[test]
 fn a_value_that_a_member_cannot_hold_is_refused_and_the_next_message_is_right() {
     let program = program(&format!("{QUOTE}{MARKET_DATA}"));
-    let mut filler = Filler::bind(&program).unwrap();
+    let mut filler = SampleFiller::bind(&program).unwrap();
     let wide = quote(&program, 65_536);
     assert_eq!(filler.fill(&wide), Err(FillError::Range { member: "SecurityId" }));
     let nul = market_data(&program, &[(1, (5, 0), None, Some("a\0b"))]);
     assert_eq!(filler.fill(&nul), Err(FillError::Text { member: "TradeCondition" }));
     let right = market_data(&program, &[(1, (5, 0), None, Some("ab"))]);
     let expected = [sample(1, vec![entry(1, 0, 5.0, 0, "ab")])];
-    assert_eq!(filler.fill(&right), Ok(Filled::MarketData(&expected)));
+    assert_eq!(filler.fill(&right), Ok(FilledSamples::MarketData(&expected)));
 }
 
 #[test]
@@ -160,12 +165,12 @@ fn templates_without_sample_are_passed_over_beside_others() {
     let program = program(&format!(
         r#"{QUOTE}<template name="Heartbeat" id="9"><uInt32 name="At"/></template>"#
     ));
-    let mut filler = Filler::bind(&program).unwrap();
+    let mut filler = SampleFiller::bind(&program).unwrap();
     assert!(!filler.has_done());
     let mut builder = MessageBuilder::new(program);
     builder.begin_id(TemplateId(9)).unwrap();
     builder.set_u64(0, 1).unwrap();
-    assert_eq!(filler.fill(builder.finish().unwrap()), Ok(Filled::Other));
+    assert_eq!(filler.fill(builder.finish().unwrap()), Ok(FilledSamples::Other));
 }
 
 #[test]
@@ -194,5 +199,5 @@ fn a_missing_sequence_is_told_once_and_not_for_each_of_its_fields() {
 #[test]
 fn a_file_without_any_known_template_says_what_it_found() {
     let told = misfits(r#"<template name="Logon" id="1"><uInt32 name="At"/></template>"#);
-    assert_eq!(told, [Misfit::NoTemplate { found: vec!["Logon".to_owned()] }]);
+    assert_eq!(told, [TemplateMismatch::NoTemplate { found: vec!["Logon".to_owned()] }]);
 }

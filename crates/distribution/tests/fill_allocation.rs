@@ -5,7 +5,7 @@
 mod feed;
 
 use feed::Feed;
-use tickwire_distribution::fill::Filled;
+use tickwire_distribution::fill::FilledSamples;
 use tickwire_exchange::Options;
 
 #[test]
@@ -14,10 +14,10 @@ fn a_warm_filler_allocates_nothing() {
         let feed = Feed::new(&Options { messages: 2_000, ..options });
         let (mut decoder, mut filler) = feed.codecs();
         let mut samples = 0;
-        let mut count = |filled: Filled<'_>| {
+        let mut count = |filled: FilledSamples<'_>| {
             samples += match filled {
-                Filled::MarketData(samples) => samples.len(),
-                Filled::QuoteRequest(samples) => samples.len(),
+                FilledSamples::MarketData(samples) => samples.len(),
+                FilledSamples::QuoteRequest(samples) => samples.len(),
                 _ => 1,
             };
         };

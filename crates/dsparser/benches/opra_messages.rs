@@ -6,7 +6,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fastrand::Rng;
 use std::hint::black_box;
-use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
+use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, GrammarProgram, Host};
 
 #[path = "../tests/generated/opra2.rs"]
 #[allow(dead_code)]
@@ -82,7 +82,7 @@ fn run(criterion: &mut Criterion) {
     let packets = packets();
     let text = include_str!("../grammars/opra2.dsp");
     let names = ActionNames::new(["sequence_number", "action_pmap", "action_field"]);
-    let machine = Program::parse(text, &names).expect("the grammar is valid").machine();
+    let machine = GrammarProgram::parse(text, &names).expect("the grammar is valid").machine();
     let mut group = criterion.benchmark_group("dsparser/run/opra2");
     group.throughput(Throughput::Elements((PACKETS * MESSAGES) as u64));
     group.bench_function(BenchmarkId::from_parameter("runtime"), |bencher| {

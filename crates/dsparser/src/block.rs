@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::ast::{Comparison, CountEncoding, IntegerType};
 use crate::host::{ActionId, ItemAction, ItemActions, NameId};
-use crate::pattern::{ByteSet, Pattern, Shape, Union};
+use crate::pattern::{ByteSet, Pattern, PatternShape, Union};
 
 /// One statement of a checked program.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct StatementNode {
     pub(crate) statement: u32,
     pub(crate) kind: NodeKind,
     /// State of the bytes between the mark and the position before the statement; for a loop or a
@@ -23,13 +23,13 @@ pub(crate) enum NodeKind {
     Choose {
         cases: Vec<CaseNode>,
         union: Arc<Union>,
-        default: Option<Vec<Node>>,
+        default: Option<Vec<StatementNode>>,
     },
     /// A switch by a number.
     ChooseNumber {
         selector: OperandNode,
-        cases: Vec<(Vec<i128>, Vec<Node>)>,
-        default: Option<Vec<Node>>,
+        cases: Vec<(Vec<i128>, Vec<StatementNode>)>,
+        default: Option<Vec<StatementNode>>,
     },
     Execute {
         action: ActionId,
@@ -40,14 +40,14 @@ pub(crate) enum NodeKind {
     },
     If {
         condition: Compare,
-        body: Vec<Node>,
-        otherwise: Vec<Node>,
+        body: Vec<StatementNode>,
+        otherwise: Vec<StatementNode>,
     },
     Loop {
-        until: Option<End>,
+        until: Option<LoopEnd>,
         /// The bytes that can start the body.
         first: ByteSet,
-        body: Vec<Node>,
+        body: Vec<StatementNode>,
     },
     Mark,
     Match(Arc<Pattern>),
@@ -58,7 +58,7 @@ pub(crate) enum NodeKind {
     },
     Repeat {
         count: CountNode,
-        body: Vec<Node>,
+        body: Vec<StatementNode>,
         /// True if a round may consume nothing, so that the engine must count such rounds.
         may_stall: bool,
     },
@@ -72,7 +72,7 @@ pub(crate) enum NodeKind {
     },
     WhileCount {
         count: CountNode,
-        body: Vec<Node>,
+        body: Vec<StatementNode>,
         /// True if a round of the body may consume nothing, so that the engine must check.
         may_stall: bool,
     },
@@ -80,7 +80,7 @@ pub(crate) enum NodeKind {
 
 /// The pattern that ends a loop.
 #[derive(Clone, Debug)]
-pub(crate) struct End {
+pub(crate) struct LoopEnd {
     pub(crate) pattern: Arc<Pattern>,
     /// True if the match must reach the end of the input.
     pub(crate) last: bool,
@@ -159,7 +159,7 @@ impl Comparison {
 #[derive(Clone, Debug)]
 pub(crate) struct CaseNode {
     pub(crate) pattern: Arc<Pattern>,
-    pub(crate) body: Vec<Node>,
+    pub(crate) body: Vec<StatementNode>,
 }
 
 /// Static knowledge about the bytes between the mark and the position.
@@ -175,7 +175,7 @@ pub(crate) enum Since {
     Other,
 }
 
-impl Node {
+impl StatementNode {
     /// Returns the actions for the stop-bit items of this statement. `None` unless it is a switch
     /// on the top bit that hands each item up to the end of the input to an action.
     pub(crate) fn item_actions(&self) -> Option<ItemActions> {
@@ -185,7 +185,7 @@ impl Node {
             return None;
         }
         let is = |case: &CaseNode, bytes: RangeInclusive<u8>| {
-            case.pattern.shape == Shape::One(bytes.collect())
+            case.pattern.shape == PatternShape::One(bytes.collect())
         };
         let (short, long) = match is(first, 0x80..=0xff) {
             true => (first, second),
@@ -196,7 +196,7 @@ impl Node {
         }
         let (walk, rest) = long.body.split_first()?;
         match &walk.kind {
-            NodeKind::Match(pattern) if pattern.shape == Shape::StopBit => {}
+            NodeKind::Match(pattern) if pattern.shape == PatternShape::StopBit => {}
             _ => return None,
         }
         let (short, long) = (item_action(&short.body)?, item_action(rest)?);
@@ -206,15 +206,16 @@ impl Node {
 
 /// Returns the action, and the event before it if there is one, of a case that does nothing else
 /// with its item.
-fn item_action(body: &[Node]) -> Option<ItemAction> {
+fn item_action(body: &[StatementNode]) -> Option<ItemAction> {
     let (send, body) = match body {
-        [Node { kind: NodeKind::Send { code, value }, .. }, rest @ ..] => {
+        [StatementNode { kind: NodeKind::Send { code, value }, .. }, rest @ ..] => {
             (Some((*code, *value)), rest)
         }
         _ => (None, body),
     };
     let (execute, rest) = body.split_first()?;
-    let is_idle = |node: &Node| matches!(node.kind, NodeKind::Push) && node.before == Since::Empty;
+    let is_idle =
+        |node: &StatementNode| matches!(node.kind, NodeKind::Push) && node.before == Since::Empty;
     match execute.kind {
         NodeKind::Execute { action, stop_bit: true, .. } if rest.iter().all(is_idle) => {
             Some(ItemAction { send, action, statement: execute.statement })
@@ -227,12 +228,12 @@ fn item_action(body: &[Node]) -> Option<ItemAction> {
 ///
 /// `in_count` is true for a round of `WHILECNT`, which has bytes left: loops, switches and counts
 /// inside it are assumed to consume some of them, and the engine reports an error if they do not.
-pub(crate) fn can_match_nothing(body: &[Node], in_count: bool) -> bool {
+pub(crate) fn can_match_nothing(body: &[StatementNode], in_count: bool) -> bool {
     body.iter().all(|node| node_can_match_nothing(node, in_count))
 }
 
-fn node_can_match_nothing(node: &Node, in_count: bool) -> bool {
-    let nothing = |body: &[Node]| can_match_nothing(body, in_count);
+fn node_can_match_nothing(node: &StatementNode, in_count: bool) -> bool {
+    let nothing = |body: &[StatementNode]| can_match_nothing(body, in_count);
     match &node.kind {
         NodeKind::Execute { .. } | NodeKind::Mark | NodeKind::Push | NodeKind::Send { .. } => true,
         NodeKind::If { body, otherwise, .. } => nothing(body) || nothing(otherwise),
@@ -261,7 +262,7 @@ fn node_can_match_nothing(node: &Node, in_count: bool) -> bool {
 }
 
 /// Returns the blocks directly inside a statement.
-pub(crate) fn bodies(node: &Node) -> Vec<&[Node]> {
+pub(crate) fn bodies(node: &StatementNode) -> Vec<&[StatementNode]> {
     match &node.kind {
         NodeKind::Choose { cases, default, .. } => {
             let cases = cases.iter().map(|case| case.body.as_slice());
@@ -286,7 +287,7 @@ pub(crate) fn bodies(node: &Node) -> Vec<&[Node]> {
 }
 
 /// Returns the patterns of a statement itself, without those of its blocks.
-pub(crate) fn patterns(node: &Node) -> Vec<&Arc<Pattern>> {
+pub(crate) fn patterns(node: &StatementNode) -> Vec<&Arc<Pattern>> {
     match &node.kind {
         NodeKind::Match(pattern) => vec![pattern],
         NodeKind::Loop { until, .. } => until.iter().map(|end| &end.pattern).collect(),
@@ -305,7 +306,7 @@ pub(crate) fn patterns(node: &Node) -> Vec<&Arc<Pattern>> {
 }
 
 /// Calls `show` with every pattern of `body`, approximately in the order of the text.
-pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
+pub(crate) fn each_pattern(body: &[StatementNode], show: &mut dyn FnMut(&Pattern)) {
     for node in body {
         patterns(node).into_iter().for_each(|pattern| show(pattern));
         bodies(node).into_iter().for_each(|body| each_pattern(body, show));
@@ -313,7 +314,7 @@ pub(crate) fn each_pattern(body: &[Node], show: &mut dyn FnMut(&Pattern)) {
 }
 
 /// Returns the bytes that can start `body`.
-pub(crate) fn first(body: &[Node]) -> ByteSet {
+pub(crate) fn first(body: &[StatementNode]) -> ByteSet {
     let mut set = ByteSet::EMPTY;
     for node in body {
         set = set.union(&first_of(node));
@@ -325,7 +326,7 @@ pub(crate) fn first(body: &[Node]) -> ByteSet {
 }
 
 /// Returns the bytes that can start a statement.
-fn first_of(node: &Node) -> ByteSet {
+fn first_of(node: &StatementNode) -> ByteSet {
     let all = |sets: &mut dyn Iterator<Item = ByteSet>| {
         sets.fold(ByteSet::EMPTY, |all, set| all.union(&set))
     };

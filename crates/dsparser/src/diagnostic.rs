@@ -29,7 +29,7 @@ pub enum DiagnosticKind {
     CountTooWide,
     /// A syntax error: misplaced words or punctuation.
     Syntax,
-    /// A limit of [`Limits`](crate::Limits) is exceeded.
+    /// A limit of [`GrammarLimits`](crate::GrammarLimits) is exceeded.
     TooLarge,
     /// A block without its end, or an end without its block.
     UnbalancedBlock,
@@ -85,7 +85,7 @@ impl ProgramErrors {
         &self.diagnostics
     }
 
-    /// Returns the number of mistakes beyond [`Limits::errors_max`](crate::Limits::errors_max).
+    /// Returns the number of mistakes beyond [`GrammarLimits::errors_max`](crate::GrammarLimits::errors_max).
     pub fn left_out(&self) -> usize {
         self.left_out
     }

@@ -8,7 +8,7 @@ use crate::rt;
 pub struct ActionId(pub u16);
 
 /// The number of a name that `READ` binds, in the order of the text: its index in
-/// [`Program::names`](crate::Program::names).
+/// [`GrammarProgram::names`](crate::GrammarProgram::names).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NameId(pub u8);
 

@@ -1,7 +1,7 @@
 //! A packet grammar language: byte patterns joined by control statements, with actions between
 //! them.
 //!
-//! [`Program::parse`] checks a grammar and reports all mistakes at once. Three engines run a
+//! [`GrammarProgram::parse`] checks a grammar and reports all mistakes at once. Three engines run a
 //! program and drive a [`Host`], which holds the actions and their state:
 //!
 //! - [`Machine`] interprets it as one automaton.
@@ -9,7 +9,7 @@
 //! - [`reference`](mod@reference) interprets it statement by statement; tests compare the other two with it.
 //!
 //! ```
-//! use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
+//! use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, GrammarProgram, Host};
 //!
 //! /// Collects what the grammar hands out.
 //! struct Words(Vec<String>);
@@ -34,7 +34,7 @@
 //!       MATCH \";\"
 //!     ENDLOOP
 //! ";
-//! let machine = Program::parse(grammar, &ActionNames::new(["word"]))?.machine();
+//! let machine = GrammarProgram::parse(grammar, &ActionNames::new(["word"]))?.machine();
 //! let mut words = Words(Vec::new());
 //! assert_eq!(machine.run(b"bid;offer;", &mut words)?, 10);
 //! assert_eq!(words.0, ["bid", "offer"]);
@@ -65,12 +65,12 @@ pub use host::{
     ActionError, ActionId, ActionNames, ActionValue, Host, ItemAction, ItemActions, ItemError,
     NameId, StopBitRun,
 };
-pub use limits::Limits;
-pub use machine::{Machine, Progress, Stream};
+pub use limits::GrammarLimits;
+pub use machine::{Machine, MachineStream, StreamProgress};
 pub use pattern::ByteSet;
-pub use program::Program;
+pub use program::GrammarProgram;
 pub use run_error::{RunError, RunErrorKind, StatementText};
-pub use stages::Stage;
+pub use stages::PatternStage;
 
 /// Compiles and runs the tutorial's Rust with the tests.
 #[cfg(doctest)]

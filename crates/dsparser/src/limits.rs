@@ -4,7 +4,7 @@
 /// the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct GrammarLimits {
     /// Bytes of the grammar text. Default 1 MiB.
     pub text_bytes_max: usize,
     /// Statements of the grammar. Default 4096.
@@ -36,7 +36,7 @@ pub(crate) const NAMES_MAX: usize = 32;
 /// Maximum nesting depth of included files.
 pub(crate) const INCLUDE_DEPTH_MAX: usize = 8;
 
-impl Default for Limits {
+impl Default for GrammarLimits {
     fn default() -> Self {
         Self {
             text_bytes_max: 1 << 20,

@@ -5,18 +5,18 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use crate::ast::Statement;
-use crate::block::Node;
+use crate::block::StatementNode;
 use crate::check::check;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, ProgramErrors, Span};
 use crate::host::ActionNames;
-use crate::limits::Limits;
+use crate::limits::GrammarLimits;
 use crate::machine::Machine;
 use crate::parser::parse;
 use crate::run_error::StatementText;
 
 /// A checked grammar: every name is known, every pattern is compiled, every loop terminates.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct GrammarProgram {
     text: String,
     ast: Vec<Statement>,
     actions: Vec<String>,
@@ -25,17 +25,17 @@ pub struct Program {
     warnings: Vec<Diagnostic>,
     /// Name and text of the included files.
     files: Vec<(String, String)>,
-    pub(crate) body: Vec<Node>,
+    pub(crate) body: Vec<StatementNode>,
 }
 
-impl Program {
+impl GrammarProgram {
     /// Parses and checks `text`, which must not include files. `actions` are the host's action
     /// names.
     ///
     /// # Errors
     /// All errors of the text together, each with line, column, reason and remedy.
     pub fn parse(text: &str, actions: &ActionNames) -> Result<Self, ProgramErrors> {
-        Self::parse_with(text, actions, &Limits::default())
+        Self::parse_with(text, actions, &GrammarLimits::default())
     }
 
     /// As [`parse`](Self::parse), with custom limits.
@@ -45,7 +45,7 @@ impl Program {
     pub fn parse_with(
         text: &str,
         actions: &ActionNames,
-        limits: &Limits,
+        limits: &GrammarLimits,
     ) -> Result<Self, ProgramErrors> {
         let mut none = |_: &str| Err("files cannot be included here".to_owned());
         Self::parse_including(text, actions, limits, &mut none)
@@ -59,7 +59,7 @@ impl Program {
     pub fn parse_including(
         text: &str,
         actions: &ActionNames,
-        limits: &Limits,
+        limits: &GrammarLimits,
         files: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, ProgramErrors> {
         let mut diagnostics = Diagnostics::default();
@@ -150,13 +150,13 @@ mod tests {
     #[test]
     fn large_grammars_compile_in_bounded_work() {
         let literal = format!("MATCH \"{}\"\n", "0123456789abcdefghijklmnopqrst".repeat(30));
-        let program = Program::parse(&literal.repeat(30), &ActionNames::any());
+        let program = GrammarProgram::parse(&literal.repeat(30), &ActionNames::any());
         assert!(program.expect("within the limits").machine().size().1 > 27_000);
         let cases: String = (0..2000)
             .map(|number| format!("CASE \"\\x{:02x}{:04}\"\nENDCASE\n", number % 256, number))
             .collect();
         let switch = format!("WSWITCH\n{cases}ENDWSWITCH\n");
-        let found = Program::parse(&switch, &ActionNames::any()).expect_err("too large");
+        let found = GrammarProgram::parse(&switch, &ActionNames::any()).expect_err("too large");
         assert_eq!(found.diagnostics()[0].kind, DiagnosticKind::TooLarge);
     }
 }

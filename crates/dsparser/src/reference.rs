@@ -9,12 +9,13 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::ast::CountEncoding;
 use crate::block::{
-    CaseNode, CountNode, CountSource, End, NameNode, Node, NodeKind, OperandNode, ReadNode,
+    CaseNode, CountNode, CountSource, LoopEnd, NameNode, NodeKind, OperandNode, ReadNode,
+    StatementNode,
 };
 use crate::host::{Host, NameId};
 use crate::limits::NAMES_MAX;
 use crate::pattern::Pattern;
-use crate::program::Program;
+use crate::program::GrammarProgram;
 use crate::rt;
 use crate::run_error::{RunError, RunErrorKind};
 
@@ -22,7 +23,11 @@ use crate::run_error::{RunError, RunErrorKind};
 ///
 /// # Errors
 /// As [`Machine::run`](crate::Machine::run).
-pub fn run<H: Host>(program: &Program, packet: &[u8], host: &mut H) -> Result<usize, RunError> {
+pub fn run<H: Host>(
+    program: &GrammarProgram,
+    packet: &[u8],
+    host: &mut H,
+) -> Result<usize, RunError> {
     let names = [0; NAMES_MAX];
     let (pos, mark, second_mark, value, empty_rounds) = (0, 0, 0, 0, 0);
     let mut walk =
@@ -32,7 +37,7 @@ pub fn run<H: Host>(program: &Program, packet: &[u8], host: &mut H) -> Result<us
 }
 
 struct ReferenceWalk<'a, H> {
-    program: &'a Program,
+    program: &'a GrammarProgram,
     packet: &'a [u8],
     host: &'a mut H,
     pos: usize,
@@ -48,11 +53,11 @@ struct ReferenceWalk<'a, H> {
 
 impl<H: Host> ReferenceWalk<'_, H> {
     /// Runs the statements of a block. `input` is the packet up to the end of the innermost count.
-    fn block(&mut self, body: &[Node], input: &[u8]) -> Result<(), RunError> {
+    fn block(&mut self, body: &[StatementNode], input: &[u8]) -> Result<(), RunError> {
         body.iter().try_for_each(|node| self.statement(node, input))
     }
 
-    fn statement(&mut self, node: &Node, input: &[u8]) -> Result<(), RunError> {
+    fn statement(&mut self, node: &StatementNode, input: &[u8]) -> Result<(), RunError> {
         match &node.kind {
             NodeKind::Choose { cases, default, .. } => match (self.select(cases, input), default) {
                 (Some(case), _) => self.block(&case.body, input)?,
@@ -152,7 +157,7 @@ impl<H: Host> ReferenceWalk<'_, H> {
     }
 
     /// Consumes the end pattern of a loop if it matches.
-    fn ends(&mut self, end: &End, input: &[u8]) -> bool {
+    fn ends(&mut self, end: &LoopEnd, input: &[u8]) -> bool {
         match longest(&end.pattern.hir, input, self.pos) {
             Ok(after) if !end.last || after == input.len() => {
                 self.pos = after;
@@ -258,7 +263,7 @@ impl<H: Host> ReferenceWalk<'_, H> {
         rt::mismatch(self.packet, input, offset, self.program.statements(), statement)
     }
 
-    fn error(&self, kind: RunErrorKind, offset: usize, node: &Node) -> RunError {
+    fn error(&self, kind: RunErrorKind, offset: usize, node: &StatementNode) -> RunError {
         rt::error(kind, offset, self.program.statements(), node.statement)
     }
 }

@@ -92,7 +92,7 @@ impl StatementText {
 impl RunError {
     /// Describes the error in a sentence, with the statement as written.
     ///
-    /// `statements` belong to the program that ran: `Program::statements`, or `STATEMENTS` of
+    /// `statements` belong to the program that ran: `GrammarProgram::statements`, or `STATEMENTS` of
     /// generated source.
     pub fn describe(&self, statements: &[StatementText]) -> String {
         let statement = statements.get(self.statement as usize);

@@ -1,11 +1,11 @@
 //! The stages of compiling each pattern.
 
 use crate::block::each_pattern;
-use crate::program::Program;
+use crate::program::GrammarProgram;
 
 /// A pattern at each stage of its compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
+pub struct PatternStage {
     /// The pattern as written.
     pub pattern: String,
     /// The simplified pattern.
@@ -20,17 +20,17 @@ pub struct Stage {
     pub shape: &'static str,
 }
 
-impl Program {
+impl GrammarProgram {
     /// Returns the stages of each distinct pattern, in the order of the text.
     ///
     /// [`Machine::show`](crate::Machine::show) shows the automaton that they are joined to.
-    pub fn stages(&self) -> Vec<Stage> {
-        let mut stages: Vec<Stage> = Vec::new();
+    pub fn stages(&self) -> Vec<PatternStage> {
+        let mut stages: Vec<PatternStage> = Vec::new();
         each_pattern(&self.body, &mut |pattern| {
             if stages.iter().any(|stage| stage.pattern == pattern.text) {
                 return;
             }
-            stages.push(Stage {
+            stages.push(PatternStage {
                 pattern: pattern.text.clone(),
                 simplified: pattern.hir.to_string(),
                 nfa_states: pattern.built.nfa_states,
@@ -45,12 +45,12 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ActionNames, Program};
+    use crate::{ActionNames, GrammarProgram};
 
     #[test]
     fn every_pattern_is_told_once_with_its_automata() {
         let text = "MATCH \"a|aa|aaa\"\nLOOP\nMATCH \".\"\nMATCH \"a|aa|aaa\"\nENDLOOP\n";
-        let stages = Program::parse(text, &ActionNames::any()).unwrap().stages();
+        let stages = GrammarProgram::parse(text, &ActionNames::any()).unwrap().stages();
         let [alternation, dot] = stages.as_slice() else { panic!("{stages:?}") };
         assert_eq!((alternation.states, alternation.shape), (4, "automaton"));
         assert!(alternation.nfa_states > 4 && alternation.dfa_states >= 4);

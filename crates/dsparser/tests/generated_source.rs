@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use tickwire_dsparser::{ActionNames, Limits, Program, generate};
+use tickwire_dsparser::{ActionNames, GrammarLimits, GrammarProgram, generate};
 
 #[test]
 fn generated_modules_are_fresh() {
@@ -22,8 +22,8 @@ fn generated_modules_are_fresh() {
         let mut files = |name: &str| {
             fs::read_to_string(root.join("grammars").join(name)).map_err(|e| e.to_string())
         };
-        let (any, limits) = (ActionNames::any(), Limits::default());
-        let program = Program::parse_including(&text, &any, &limits, &mut files).unwrap();
+        let (any, limits) = (ActionNames::any(), GrammarLimits::default());
+        let program = GrammarProgram::parse_including(&text, &any, &limits, &mut files).unwrap();
         let fresh = generate(&program, &format!("tickwire grammar generate {name}.dsp"));
         let target = root.join("tests/generated").join(format!("{name}.rs"));
         if std::env::var_os("UPDATE_GENERATED").is_some() {

@@ -9,13 +9,14 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use support::{Event, Recorder};
 use tickwire_dsparser::{
-    ActionNames, Limits, Machine, Program, Progress, RunError, RunErrorKind, reference,
+    ActionNames, GrammarLimits, GrammarProgram, Machine, RunError, RunErrorKind, StreamProgress,
+    reference,
 };
 
 type Generated = fn(&[u8], &mut Recorder) -> Result<usize, RunError>;
 
 struct Grammar {
-    program: Program,
+    program: GrammarProgram,
     machine: Machine,
     generated: Generated,
 }
@@ -41,8 +42,8 @@ macro_rules! grammar {
     ($name:ident, $path:expr) => {{
         let text = include_str!($path);
         let files = &mut included;
-        let (any, limits) = (ActionNames::any(), Limits::default());
-        let program = Program::parse_including(text, &any, &limits, files).unwrap();
+        let (any, limits) = (ActionNames::any(), GrammarLimits::default());
+        let program = GrammarProgram::parse_including(text, &any, &limits, files).unwrap();
         assert_eq!(generated::$name::GRAMMAR_SHA256, program.sha256());
         assert_eq!(program.actions(), generated::$name::ACTIONS);
         assert_eq!(program.statements(), generated::$name::STATEMENTS);
@@ -119,8 +120,8 @@ impl Grammar {
         let mut start = 0;
         for end in cuts.iter().copied().chain([input.len()]) {
             match stream.push(&input[start..end], &mut host) {
-                Ok(Progress::More) => {}
-                Ok(Progress::Ended(used)) => return (Ok(used), host.events),
+                Ok(StreamProgress::More) => {}
+                Ok(StreamProgress::Ended(used)) => return (Ok(used), host.events),
                 Err(error) => return (Err(error), host.events),
             }
             start = end;
@@ -262,7 +263,8 @@ fn every_statement_of_the_language_works() {
 
 #[test]
 fn a_failing_action_stops_the_run_at_its_bytes() {
-    let program = Program::parse("MATCH \"a\"\nPUSH\nMATCH \".\"\nEXECUTE x", &ActionNames::any());
+    let program =
+        GrammarProgram::parse("MATCH \"a\"\nPUSH\nMATCH \".\"\nEXECUTE x", &ActionNames::any());
     let machine = program.unwrap().machine();
     let error = machine.run(b"aE", &mut Recorder::default()).expect_err("E fails");
     assert_eq!((error.offset, error.line), (1, 4));
@@ -379,7 +381,7 @@ fn a_stream_keeps_no_more_than_its_limit() {
     let mut host = Recorder::default();
     for _ in 0..200 {
         for piece in soup_packets().chunks(7) {
-            assert_eq!(stream.push(piece, &mut host), Ok(Progress::More));
+            assert_eq!(stream.push(piece, &mut host), Ok(StreamProgress::More));
         }
     }
     let error = stream.push(&[0xff; 1100], &mut host).expect_err("too long");
@@ -389,7 +391,7 @@ fn a_stream_keeps_no_more_than_its_limit() {
 
     // A switch waits while a case could match more than the available bytes.
     let text = "MATCH \".\"\nSWITCH\nCASE \"a*b\"\nENDCASE\nENDSWITCH\n";
-    let machine = Program::parse(text, &ActionNames::any()).unwrap().machine();
+    let machine = GrammarProgram::parse(text, &ActionNames::any()).unwrap().machine();
     let error = machine.stream().keeping(9).push(&[b'a'; 20], &mut host).expect_err("too long");
     assert_eq!((error.offset, error.line), (1, 2));
 }
@@ -520,8 +522,10 @@ fn what_is_new_in_the_language_works() {
 
 #[test]
 fn rounds_that_take_nothing_are_bounded_in_a_run() {
-    let program =
-        Program::parse("READ u32be n\nREPEAT n\nMATCH \"x?\"\nENDREPEAT\n", &ActionNames::any());
+    let program = GrammarProgram::parse(
+        "READ u32be n\nREPEAT n\nMATCH \"x?\"\nENDREPEAT\n",
+        &ActionNames::any(),
+    );
     let program = program.unwrap();
     let machine = program.machine();
     let run = |packet: &[u8]| {

@@ -5,7 +5,9 @@ mod support;
 
 use proptest::prelude::*;
 use support::Recorder;
-use tickwire_dsparser::{ActionNames, Program, Progress, RunError, RunErrorKind, reference};
+use tickwire_dsparser::{
+    ActionNames, GrammarProgram, RunError, RunErrorKind, StreamProgress, reference,
+};
 
 /// Patterns over few bytes, so that random input often matches.
 fn pattern() -> impl Strategy<Value = String> {
@@ -136,7 +138,7 @@ proptest! {
         let text = format!(
             "READ u8 n\nREAD i8 m\nPUSH\nEXECUTE x\n{body}EXECUTE end\nBLOCK block\n{block}ENDBLOCK\n"
         );
-        if let Ok(program) = Program::parse(&text, &ActionNames::any()) {
+        if let Ok(program) = GrammarProgram::parse(&text, &ActionNames::any()) {
             let machine = program.machine();
             for packet in packets {
                 let (mut fast, mut plain) = (Recorder::default(), Recorder::default());
@@ -147,9 +149,9 @@ proptest! {
                 let (mut pieces, mut stream) = (Recorder::default(), machine.stream());
                 let cut = cut.index(packet.len() + 1);
                 let streamed = match stream.push(&packet[..cut], &mut pieces) {
-                    Ok(Progress::Ended(used)) => Ok(used),
+                    Ok(StreamProgress::Ended(used)) => Ok(used),
                     Err(error) => Err(error),
-                    Ok(Progress::More) => match stream.push(&packet[cut..], &mut pieces) {
+                    Ok(StreamProgress::More) => match stream.push(&packet[cut..], &mut pieces) {
                         Ok(_) => stream.finish(&mut pieces),
                         Err(error) => Err(error),
                     },
@@ -164,7 +166,7 @@ proptest! {
 
     #[test]
     fn any_text_is_a_program_or_a_list_of_errors(text in "[A-Z\"\\[\\]().*+?{}|\\\\a-e0-9 \n#]{0,80}") {
-        if let Err(errors) = Program::parse(&text, &ActionNames::new(["a"])) {
+        if let Err(errors) = GrammarProgram::parse(&text, &ActionNames::new(["a"])) {
             prop_assert!(!errors.diagnostics().is_empty());
         }
     }

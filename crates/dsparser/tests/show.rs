@@ -1,12 +1,12 @@
 //! Tests of the printed automaton.
 
-use tickwire_dsparser::{ActionNames, Program};
+use tickwire_dsparser::{ActionNames, GrammarProgram};
 
 const OPRA: &str = include_str!("../grammars/opra2.dsp");
 
 #[test]
 fn the_automaton_is_shown_as_text() {
-    let machine = Program::parse(OPRA, &ActionNames::any()).unwrap().machine();
+    let machine = GrammarProgram::parse(OPRA, &ActionNames::any()).unwrap().machine();
     assert_eq!(machine.show(), include_str!("golden/opra2.show.txt"));
 }
 
@@ -23,7 +23,7 @@ fn every_arrow_of_the_graph_leads_to_a_node() {
         include_str!("../grammars/iex.dsp"),
     ];
     for text in grammars {
-        let dot = Program::parse(text, &ActionNames::any()).unwrap().machine().dot();
+        let dot = GrammarProgram::parse(text, &ActionNames::any()).unwrap().machine().dot();
         let nodes: Vec<&str> = dot
             .lines()
             .filter(|line| !line.contains("->") || line.contains("[shape="))

@@ -3,8 +3,8 @@
 //! A user's template set may have other template numbers, types, operators and constants, and may
 //! omit fields. It must not have a mandatory field that the exchange does not know.
 
-use crate::draft::{Draft, Value};
-use crate::error::Error;
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
 use std::sync::Arc;
 use tickwire_fast::{
     Decimal, FieldLayout, FieldValue, Message, MessageBuilder, Program, Record, SegmentRef, Storage,
@@ -12,12 +12,12 @@ use tickwire_fast::{
 
 /// The target of each value of a draft.
 #[derive(Clone, Debug)]
-struct Fields {
+struct FieldTargets {
     /// Index in the user's segment, by index in the draft; `None` if the user's template omits the
     /// field or has its own constant.
     targets: Vec<Option<usize>>,
     /// Fields of a sequence's entries or of a group, by index in the draft.
-    inner: Vec<Option<Fields>>,
+    inner: Vec<Option<FieldTargets>>,
     seq_num_at: Option<usize>,
 }
 
@@ -25,7 +25,7 @@ struct Fields {
 struct BoundTemplate {
     name: String,
     index: usize,
-    fields: Fields,
+    fields: FieldTargets,
 }
 
 /// Builds messages of a program from drafts, and compares decoded messages with them.
@@ -42,19 +42,20 @@ impl Binding {
     /// Finds every template and field of the exchange's program `own` in `program`.
     ///
     /// # Errors
-    /// [`Error::TemplateMissing`] and [`Error::FieldUnknown`].
-    pub(crate) fn new(own: &Arc<Program>, program: Arc<Program>) -> Result<Self, Error> {
+    /// [`ExchangeError::TemplateMissing`] and [`ExchangeError::FieldUnknown`].
+    pub(crate) fn new(own: &Arc<Program>, program: Arc<Program>) -> Result<Self, ExchangeError> {
         let is_own = Arc::ptr_eq(own, &program);
         let templates = own.templates().iter().map(|template| {
             let name = template.name.local.to_string();
             let found = program.templates().iter().position(|other| *other.name.local == *name);
-            let index = found.ok_or_else(|| Error::TemplateMissing { template: name.clone() })?;
+            let index =
+                found.ok_or_else(|| ExchangeError::TemplateMissing { template: name.clone() })?;
             let target = program.templates()[index].segment;
             let fields = bind(own, template.segment, &program, target, is_own)
-                .map_err(|field| Error::FieldUnknown { template: name.clone(), field })?;
+                .map_err(|field| ExchangeError::FieldUnknown { template: name.clone(), field })?;
             Ok(BoundTemplate { name, index, fields })
         });
-        let templates = templates.collect::<Result<_, Error>>()?;
+        let templates = templates.collect::<Result<_, ExchangeError>>()?;
         Ok(Self { program, templates })
     }
 
@@ -63,12 +64,12 @@ impl Binding {
         &self.program
     }
 
-    fn template(&self, draft: &Draft) -> Option<&BoundTemplate> {
+    fn template(&self, draft: &MessageDraft) -> Option<&BoundTemplate> {
         self.templates.iter().find(|template| template.name == draft.template)
     }
 
     /// Returns the index of MsgSeqNum (34) in a draft.
-    pub(crate) fn seq_num_at(&self, draft: &Draft) -> Option<usize> {
+    pub(crate) fn seq_num_at(&self, draft: &MessageDraft) -> Option<usize> {
         self.template(draft)?.fields.seq_num_at
     }
 
@@ -79,8 +80,8 @@ impl Binding {
     pub fn build<'b>(
         &self,
         builder: &'b mut MessageBuilder,
-        draft: &Draft,
-    ) -> Result<&'b Message, tickwire_fast::Error> {
+        draft: &MessageDraft,
+    ) -> Result<&'b Message, tickwire_fast::FastError> {
         if let Some(template) = self.template(draft) {
             builder.begin(template.index)?;
             set_fields(builder, &template.fields, &draft.fields)?;
@@ -90,7 +91,7 @@ impl Binding {
 
     /// Returns the path of the first field whose value differs from the draft's; `None` if all are
     /// equal.
-    pub fn difference(&self, message: &Message, draft: &Draft) -> Option<String> {
+    pub fn difference(&self, message: &Message, draft: &MessageDraft) -> Option<String> {
         match self.template(draft) {
             Some(template) if template.index == message.template_index() => {
                 differing_field(message.root(), &template.fields, &draft.fields)
@@ -107,7 +108,7 @@ fn bind(
     program: &Program,
     target: SegmentRef,
     is_own: bool,
-) -> Result<Fields, String> {
+) -> Result<FieldTargets, String> {
     let targets = program.fields_of(target);
     let fields = own.fields_of(segment);
     let unknown = |field: &&FieldLayout| {
@@ -117,7 +118,7 @@ fn bind(
     if let Some(field) = targets.iter().find(unknown) {
         return Err(field.name.local.to_string());
     }
-    let mut bound = Fields { targets: Vec::new(), inner: Vec::new(), seq_num_at: None };
+    let mut bound = FieldTargets { targets: Vec::new(), inner: Vec::new(), seq_num_at: None };
     for (index, field) in fields.iter().enumerate() {
         let position = targets.iter().position(|other| other.name.local == field.name.local);
         let other = position.map(|position| &targets[position]);
@@ -142,28 +143,28 @@ fn bind(
 
 fn set_fields(
     builder: &mut MessageBuilder,
-    fields: &Fields,
-    values: &[Value],
-) -> Result<(), tickwire_fast::Error> {
+    fields: &FieldTargets,
+    values: &[DraftValue],
+) -> Result<(), tickwire_fast::FastError> {
     for ((value, target), inner) in values.iter().zip(&fields.targets).zip(&fields.inner) {
         let Some(index) = *target else { continue };
         match value {
-            Value::Absent => {}
-            Value::Bytes(bytes) => builder.set_bytes(index, bytes)?,
-            Value::Decimal(mantissa, exponent) => {
+            DraftValue::Absent => {}
+            DraftValue::Bytes(bytes) => builder.set_bytes(index, bytes)?,
+            DraftValue::Decimal(mantissa, exponent) => {
                 let decimal = Decimal { mantissa: *mantissa, exponent: *exponent };
                 builder.set_decimal(index, decimal)?;
             }
-            Value::Group(values) => {
+            DraftValue::Group(values) => {
                 builder.begin_group(index)?;
                 if let Some(inner) = inner {
                     set_fields(builder, inner, values)?;
                 }
                 builder.end()?;
             }
-            Value::Int(value) => builder.set_i64(index, *value)?,
-            Value::Name(name) => builder.set_str(index, name)?,
-            Value::Sequence(entries) => {
+            DraftValue::Int(value) => builder.set_i64(index, *value)?,
+            DraftValue::Name(name) => builder.set_str(index, name)?,
+            DraftValue::Sequence(entries) => {
                 builder.begin_sequence(index, entries.len())?;
                 for entry in entries {
                     builder.begin_entry()?;
@@ -174,30 +175,34 @@ fn set_fields(
                 }
                 builder.end()?;
             }
-            Value::Text(text) => builder.set_str(index, text)?,
-            Value::UInt(value) => builder.set_u64(index, *value)?,
+            DraftValue::Text(text) => builder.set_str(index, text)?,
+            DraftValue::UInt(value) => builder.set_u64(index, *value)?,
         }
     }
     Ok(())
 }
 
-fn differing_field(record: Record<'_>, fields: &Fields, values: &[Value]) -> Option<String> {
+fn differing_field(
+    record: Record<'_>,
+    fields: &FieldTargets,
+    values: &[DraftValue],
+) -> Option<String> {
     let bound = values.iter().zip(&fields.targets).zip(&fields.inner);
     for ((sent, target), inner) in bound {
         let Some(index) = *target else { continue };
         let inside = match (record.value(index), sent, inner) {
-            (FieldValue::Sequence(got), Value::Sequence(sent), Some(inner))
+            (FieldValue::Sequence(got), DraftValue::Sequence(sent), Some(inner))
                 if got.len() == sent.len() =>
             {
                 let mut entries = got.iter().zip(sent);
                 let differing =
-                    |(got, sent): (Record<'_>, &Vec<Value>)| differing_field(got, inner, sent);
+                    |(got, sent): (Record<'_>, &Vec<DraftValue>)| differing_field(got, inner, sent);
                 match entries.find_map(differing) {
                     None => continue,
                     Some(inside) => format!("/{inside}"),
                 }
             }
-            (FieldValue::Group(got), Value::Group(sent), Some(inner)) => {
+            (FieldValue::Group(got), DraftValue::Group(sent), Some(inner)) => {
                 match differing_field(got, inner, sent) {
                     None => continue,
                     Some(inside) => format!("/{inside}"),
@@ -211,21 +216,21 @@ fn differing_field(record: Record<'_>, fields: &Fields, values: &[Value]) -> Opt
     None
 }
 
-fn is_same(got: FieldValue<'_>, sent: &Value) -> bool {
+fn is_same(got: FieldValue<'_>, sent: &DraftValue) -> bool {
     match (got, sent) {
-        (FieldValue::Absent, Value::Absent) => true,
-        (FieldValue::Bytes(got), Value::Bytes(sent)) => *got == **sent,
-        (FieldValue::UInt(got), Value::UInt(sent)) => got == *sent,
-        (FieldValue::Int(got), Value::Int(sent)) => got == *sent,
-        (FieldValue::UInt(got), Value::Int(sent)) => i64::try_from(got) == Ok(*sent),
-        (FieldValue::Int(got), Value::UInt(sent)) => u64::try_from(got) == Ok(*sent),
-        (FieldValue::Decimal(got), Value::Decimal(mantissa, exponent)) => {
+        (FieldValue::Absent, DraftValue::Absent) => true,
+        (FieldValue::Bytes(got), DraftValue::Bytes(sent)) => *got == **sent,
+        (FieldValue::UInt(got), DraftValue::UInt(sent)) => got == *sent,
+        (FieldValue::Int(got), DraftValue::Int(sent)) => got == *sent,
+        (FieldValue::UInt(got), DraftValue::Int(sent)) => i64::try_from(got) == Ok(*sent),
+        (FieldValue::Int(got), DraftValue::UInt(sent)) => u64::try_from(got) == Ok(*sent),
+        (FieldValue::Decimal(got), DraftValue::Decimal(mantissa, exponent)) => {
             (got.mantissa, got.exponent) == (*mantissa, *exponent)
         }
-        (FieldValue::Ascii(got) | FieldValue::Unicode(got), Value::Text(sent)) => {
+        (FieldValue::Ascii(got) | FieldValue::Unicode(got), DraftValue::Text(sent)) => {
             got == sent.as_bytes()
         }
-        (FieldValue::Ascii(got) | FieldValue::Unicode(got), Value::Name(sent)) => {
+        (FieldValue::Ascii(got) | FieldValue::Unicode(got), DraftValue::Name(sent)) => {
             got == sent.as_bytes()
         }
         _ => false,

@@ -1,12 +1,12 @@
 //! The cme feed: updates of price levels, trades and statistics, and snapshots of whole books.
 
-use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
-use crate::draft::{Draft, Value};
-use crate::error::Error;
-use crate::fix::{self, Parts};
-use crate::market::Profile;
+use crate::depth::{DepthEntry, DepthMarket, DepthTarget, ENTRIES_OF_EVENT_MAX};
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
+use crate::fix::{self, EntryFields};
+use crate::market::MarketProfile;
 use crate::options::CmeShape;
-use crate::source::{Made, Room, Source};
+use crate::source::{EntryRoom, FeedSource, SourceMessage};
 use crate::truth::TrueBook;
 use fastrand::Rng;
 use std::ops::RangeInclusive;
@@ -50,7 +50,7 @@ pub(crate) struct Cme {
 
 impl Cme {
     pub(crate) fn new(securities: u32, seed: u64, shape: CmeShape, mid_session: bool) -> Self {
-        let profile = Profile {
+        let profile = MarketProfile {
             securities,
             // SecurityIDs need three bytes on the wire.
             first_id: 20_000,
@@ -121,83 +121,83 @@ fn sending_time(time_ms: u64) -> u64 {
 }
 
 /// Returns the common first fields of all messages. MsgSeqNum is set when the packet is known.
-fn header(message_type: &'static str, time_ms: u64) -> Vec<Value> {
+fn header(message_type: &'static str, time_ms: u64) -> Vec<DraftValue> {
     vec![
-        Value::Text("9"),
-        Value::Text(message_type),
-        Value::Text(SENDER),
-        Value::UInt(0),
-        Value::UInt(sending_time(time_ms)),
-        Value::Absent,
+        DraftValue::Text("9"),
+        DraftValue::Text(message_type),
+        DraftValue::Text(SENDER),
+        DraftValue::UInt(0),
+        DraftValue::UInt(sending_time(time_ms)),
+        DraftValue::Absent,
     ]
 }
 
-fn incremental(entries: &[Entry], time_ms: u64) -> Draft {
+fn incremental(entries: &[DepthEntry], time_ms: u64) -> MessageDraft {
     let mut fields = header("X", time_ms);
     let time = clock(time_ms);
     let entries = entries.iter().map(|entry| md_entry(entry, time)).collect();
-    fields.extend([Value::UInt(TRADE_DATE), Value::Sequence(entries)]);
-    Draft { template: "MDIncrementalRefresh", fields }
+    fields.extend([DraftValue::UInt(TRADE_DATE), DraftValue::Sequence(entries)]);
+    MessageDraft { template: "MDIncrementalRefresh", fields }
 }
 
-fn md_entry(entry: &Entry, time: u64) -> Vec<Value> {
-    let parts = Parts::of(&entry.change);
-    let price_of = |mantissa| Value::Decimal(mantissa, entry.exponent);
+fn md_entry(entry: &DepthEntry, time: u64) -> Vec<DraftValue> {
+    let parts = EntryFields::of(&entry.change);
+    let price_of = |mantissa| DraftValue::Decimal(mantissa, entry.exponent);
     vec![
-        Value::UInt(parts.action),
+        DraftValue::UInt(parts.action),
         fix::optional(parts.level),
-        Value::Text(parts.entry_type),
-        Value::UInt(SECURITY_ID_SOURCE),
-        Value::UInt(entry.security.into()),
-        Value::UInt(entry.rpt_seq),
+        DraftValue::Text(parts.entry_type),
+        DraftValue::UInt(SECURITY_ID_SOURCE),
+        DraftValue::UInt(entry.security.into()),
+        DraftValue::UInt(entry.rpt_seq),
         price_of(parts.price),
-        Value::UInt(time),
+        DraftValue::UInt(time),
         fix::optional_size(parts.size),
         fix::optional(parts.orders),
-        Value::Text(TRADING_SESSION),
+        DraftValue::Text(TRADING_SESSION),
         price_of(entry.net_change).when(parts.is_trade()),
         fix::optional(parts.volume),
-        parts.tick.map_or(Value::Absent, Value::Text),
-        Value::Absent,
+        parts.tick.map_or(DraftValue::Absent, DraftValue::Text),
+        DraftValue::Absent,
         fix::optional(parts.aggressor),
-        Value::Text("1"),
+        DraftValue::Text("1"),
     ]
 }
 
 /// Returns the snapshot of a book. `last_seq_num` is the last packet of updates in it, `count` the
 /// number of books.
-fn snapshot(book: &TrueBook, last_seq_num: u64, count: usize, time_ms: u64) -> Draft {
+fn snapshot(book: &TrueBook, last_seq_num: u64, count: usize, time_ms: u64) -> MessageDraft {
     let mut fields = header("W", time_ms);
     let entries = Side::ALL.iter().flat_map(|&side| {
         let levels = (1..).zip(book.levels(side));
         levels.map(move |(number, level)| snapshot_entry(side, number, level))
     });
     fields.extend([
-        Value::UInt(last_seq_num),
-        Value::UInt(count as u64),
-        Value::UInt(TRADE_DATE),
-        Value::UInt(SECURITY_ID_SOURCE),
-        Value::UInt(book.security.into()),
-        Value::UInt(book.rpt_seq),
-        Value::UInt(BOOK_TYPE),
-        Value::Sequence(entries.collect()),
+        DraftValue::UInt(last_seq_num),
+        DraftValue::UInt(count as u64),
+        DraftValue::UInt(TRADE_DATE),
+        DraftValue::UInt(SECURITY_ID_SOURCE),
+        DraftValue::UInt(book.security.into()),
+        DraftValue::UInt(book.rpt_seq),
+        DraftValue::UInt(BOOK_TYPE),
+        DraftValue::Sequence(entries.collect()),
     ]);
-    Draft { template: "MDSnapshotFullRefresh", fields }
+    MessageDraft { template: "MDSnapshotFullRefresh", fields }
 }
 
-fn snapshot_entry(side: Side, number: u64, level: &Level) -> Vec<Value> {
+fn snapshot_entry(side: Side, number: u64, level: &Level) -> Vec<DraftValue> {
     vec![
-        Value::Text(fix::entry_type(side)),
-        Value::Decimal(level.price.mantissa, level.price.exponent),
-        Value::Int(level.size.mantissa),
+        DraftValue::Text(fix::entry_type(side)),
+        DraftValue::Decimal(level.price.mantissa, level.price.exponent),
+        DraftValue::Int(level.size.mantissa),
         fix::optional(level.orders.map(u64::from)),
-        Value::UInt(number),
-        Value::Text(TRADING_SESSION),
+        DraftValue::UInt(number),
+        DraftValue::Text(TRADING_SESSION),
     ]
 }
 
-impl Source for Cme {
-    fn next(&mut self, room: &mut Room<'_>) -> Result<Made, Error> {
+impl FeedSource for Cme {
+    fn next(&mut self, room: &mut EntryRoom<'_>) -> Result<SourceMessage, ExchangeError> {
         self.depth.market.advance(3);
         let market = &mut self.depth.market;
         let time_ms = market.time_ms;
@@ -206,39 +206,39 @@ impl Source for Cme {
             CmeShape::Channel9 => 4,
             CmeShape::Channel11 => 1,
         };
-        let wanted = Wanted {
+        let wanted = DepthTarget {
             entries,
             entries_sure: self.entries_sure,
             split_percent: self.shape.split_percent(),
         };
         let entries = self.depth.entries(wanted, |entries| room(&incremental(entries, time_ms)))?;
         let draft = incremental(entries, time_ms);
-        Ok(Made { draft, books: self.depth.changed(), time_ms })
+        Ok(SourceMessage { draft, books: self.depth.changed(), time_ms })
     }
 
-    fn largest(&self) -> Vec<Draft> {
+    fn largest(&self) -> Vec<MessageDraft> {
         self.largest_with(ENTRIES_OF_EVENT_MAX)
     }
 
-    fn largest_with(&self, entries: usize) -> Vec<Draft> {
+    fn largest_with(&self, entries: usize) -> Vec<MessageDraft> {
         let time_ms = self.depth.market.time_ms;
-        Entry::largest(entries).iter().map(|entries| incremental(entries, time_ms)).collect()
+        DepthEntry::largest(entries).iter().map(|entries| incremental(entries, time_ms)).collect()
     }
 
     fn set_entries_sure(&mut self, entries: usize) {
         self.entries_sure = entries;
     }
 
-    fn done(&self) -> Option<Draft> {
+    fn done(&self) -> Option<MessageDraft> {
         None
     }
 
-    fn snapshot(&self, book: &TrueBook, last_seq_num: u64) -> Option<Draft> {
+    fn snapshot(&self, book: &TrueBook, last_seq_num: u64) -> Option<MessageDraft> {
         let market = &self.depth.market;
         Some(snapshot(book, last_seq_num, market.securities.len(), market.time_ms))
     }
 
-    fn largest_snapshot(&self) -> Option<Draft> {
+    fn largest_snapshot(&self) -> Option<MessageDraft> {
         let level = |number: usize| {
             let sign = number as i64 % 2;
             Level {

@@ -1,11 +1,11 @@
 //! The complex feed: FIX market data with several entries per message, and quote requests.
 
-use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
-use crate::draft::{Draft, Value};
-use crate::error::Error;
-use crate::fix::{self, Parts};
-use crate::market::Profile;
-use crate::source::{Made, Room, Source};
+use crate::depth::{DepthEntry, DepthMarket, DepthTarget, ENTRIES_OF_EVENT_MAX};
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
+use crate::fix::{self, EntryFields};
+use crate::market::MarketProfile;
+use crate::source::{EntryRoom, FeedSource, SourceMessage};
 use crate::truth::TrueBook;
 
 const SENDER: &str = "Test Exchange";
@@ -23,8 +23,8 @@ const RELATED_SYMBOLS_MAX: usize = 3;
 const SPLIT_PERCENT: u8 = 22;
 
 /// Returns the message that ends the feed.
-fn done() -> Draft {
-    Draft { template: "Done", fields: vec![Value::Text("99")] }
+fn done() -> MessageDraft {
+    MessageDraft { template: "Done", fields: vec![DraftValue::Text("99")] }
 }
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Complex {
 
 impl Complex {
     pub(crate) fn new(securities: u32, seed: u64, entries_mean: u32, split: bool) -> Self {
-        let profile = Profile {
+        let profile = MarketProfile {
             securities,
             first_id: 1,
             id_step: 1,
@@ -57,20 +57,20 @@ impl Complex {
         }
     }
 
-    fn market_data(&mut self, room: &mut Room<'_>) -> Result<Made, Error> {
+    fn market_data(&mut self, room: &mut EntryRoom<'_>) -> Result<SourceMessage, ExchangeError> {
         let market = &mut self.depth.market;
         let time_ms = market.time_ms;
-        let wanted = Wanted {
+        let wanted = DepthTarget {
             entries: market.random.usize(1..2 * self.entries_mean),
             entries_sure: self.entries_sure,
             split_percent: self.split_percent,
         };
         let entries = self.depth.entries(wanted, |entries| room(&market_data(entries, time_ms)))?;
         let draft = market_data(entries, time_ms);
-        Ok(Made { draft, books: self.depth.changed(), time_ms })
+        Ok(SourceMessage { draft, books: self.depth.changed(), time_ms })
     }
 
-    fn quote_request(&mut self) -> Made {
+    fn quote_request(&mut self) -> SourceMessage {
         let market = &mut self.depth.market;
         let time_ms = market.time_ms;
         let count = market.random.usize(1..=RELATED_SYMBOLS_MAX);
@@ -85,79 +85,87 @@ impl Complex {
         }
         let request = market.random.usize(0..=QUOTE_REQUEST_IDS.len());
         let request = QUOTE_REQUEST_IDS.get(request).copied();
-        Made { draft: quote_request(request, symbols, time_ms), books: Vec::new(), time_ms }
+        SourceMessage {
+            draft: quote_request(request, symbols, time_ms),
+            books: Vec::new(),
+            time_ms,
+        }
     }
 }
 
 /// Returns the message with these entries. Its MsgSeqNum is set when its packet is known.
-fn market_data(entries: &[Entry], time_ms: u64) -> Draft {
+fn market_data(entries: &[DepthEntry], time_ms: u64) -> MessageDraft {
     let entries = entries.iter().map(|entry| md_entry(entry, time_ms)).collect();
     let fields = vec![
-        Value::Text("1.0"),
-        Value::Text("X"),
-        Value::Text(SENDER),
-        Value::UInt(0),
-        Value::UInt(time_ms),
-        Value::UInt(TRADE_DATE),
-        Value::Sequence(entries),
+        DraftValue::Text("1.0"),
+        DraftValue::Text("X"),
+        DraftValue::Text(SENDER),
+        DraftValue::UInt(0),
+        DraftValue::UInt(time_ms),
+        DraftValue::UInt(TRADE_DATE),
+        DraftValue::Sequence(entries),
     ];
-    Draft { template: "MarketData", fields }
+    MessageDraft { template: "MarketData", fields }
 }
 
-fn md_entry(entry: &Entry, time_ms: u64) -> Vec<Value> {
-    let parts = Parts::of(&entry.change);
+fn md_entry(entry: &DepthEntry, time_ms: u64) -> Vec<DraftValue> {
+    let parts = EntryFields::of(&entry.change);
     let is_trade = parts.is_trade();
-    let price_of = |mantissa| Value::Decimal(mantissa, entry.exponent);
+    let price_of = |mantissa| DraftValue::Decimal(mantissa, entry.exponent);
     vec![
-        Value::UInt(parts.action),
+        DraftValue::UInt(parts.action),
         fix::optional(parts.level),
-        Value::Text(parts.entry_type),
-        Value::UInt(4).when(is_trade),
-        Value::UInt(SECURITY_ID_SOURCE),
-        Value::UInt(entry.security.into()),
-        Value::UInt(entry.rpt_seq),
+        DraftValue::Text(parts.entry_type),
+        DraftValue::UInt(4).when(is_trade),
+        DraftValue::UInt(SECURITY_ID_SOURCE),
+        DraftValue::UInt(entry.security.into()),
+        DraftValue::UInt(entry.rpt_seq),
         price_of(parts.price),
-        Value::UInt(time_ms),
+        DraftValue::UInt(time_ms),
         fix::optional_size(parts.size),
         fix::optional(parts.orders),
-        Value::Text(TRADING_SESSION),
+        DraftValue::Text(TRADING_SESSION),
         price_of(entry.net_change).when(is_trade),
         fix::optional(parts.volume),
-        Value::Text("W").when(parts.aggressor == Some(1)),
-        parts.tick.map_or(Value::Absent, Value::Text),
-        Value::Text("C").when(parts.level == Some(1)),
+        DraftValue::Text("W").when(parts.aggressor == Some(1)),
+        parts.tick.map_or(DraftValue::Absent, DraftValue::Text),
+        DraftValue::Text("C").when(parts.level == Some(1)),
         fix::optional(parts.aggressor),
-        Value::Text("1"),
+        DraftValue::Text("1"),
     ]
 }
 
-fn quote_request(request: Option<&'static str>, symbols: Vec<Vec<Value>>, time_ms: u64) -> Draft {
+fn quote_request(
+    request: Option<&'static str>,
+    symbols: Vec<Vec<DraftValue>>,
+    time_ms: u64,
+) -> MessageDraft {
     let fields = vec![
-        Value::Text("1.0"),
-        Value::Text("R"),
-        Value::Text(SENDER),
-        Value::UInt(0),
-        Value::UInt(time_ms),
-        request.map_or(Value::Absent, Value::Text),
-        Value::Sequence(symbols),
+        DraftValue::Text("1.0"),
+        DraftValue::Text("R"),
+        DraftValue::Text(SENDER),
+        DraftValue::UInt(0),
+        DraftValue::UInt(time_ms),
+        request.map_or(DraftValue::Absent, DraftValue::Text),
+        DraftValue::Sequence(symbols),
     ];
-    Draft { template: "QuoteRequest", fields }
+    MessageDraft { template: "QuoteRequest", fields }
 }
 
-fn related_symbol(security: u32, quantity: u64, side: u64, time_ms: u64) -> Vec<Value> {
+fn related_symbol(security: u32, quantity: u64, side: u64, time_ms: u64) -> Vec<DraftValue> {
     vec![
-        Value::Text("[N/A]"),
-        Value::UInt(quantity).when(quantity > 0),
-        Value::UInt(side),
-        Value::UInt(time_ms),
-        Value::UInt(1),
-        Value::UInt(security.into()),
-        Value::UInt(SECURITY_ID_SOURCE),
+        DraftValue::Text("[N/A]"),
+        DraftValue::UInt(quantity).when(quantity > 0),
+        DraftValue::UInt(side),
+        DraftValue::UInt(time_ms),
+        DraftValue::UInt(1),
+        DraftValue::UInt(security.into()),
+        DraftValue::UInt(SECURITY_ID_SOURCE),
     ]
 }
 
-impl Source for Complex {
-    fn next(&mut self, room: &mut Room<'_>) -> Result<Made, Error> {
+impl FeedSource for Complex {
+    fn next(&mut self, room: &mut EntryRoom<'_>) -> Result<SourceMessage, ExchangeError> {
         self.depth.market.advance(4);
         match self.depth.market.random.u8(0..100) {
             0..QUOTE_REQUEST_PERCENT => Ok(self.quote_request()),
@@ -165,7 +173,7 @@ impl Source for Complex {
         }
     }
 
-    fn largest(&self) -> Vec<Draft> {
+    fn largest(&self) -> Vec<MessageDraft> {
         let time_ms = u32::MAX.into();
         let symbol = || related_symbol(u32::MAX, 1_000, 2, time_ms);
         let symbols = (0..RELATED_SYMBOLS_MAX).map(|_| symbol()).collect();
@@ -175,16 +183,16 @@ impl Source for Complex {
         drafts
     }
 
-    fn largest_with(&self, entries: usize) -> Vec<Draft> {
+    fn largest_with(&self, entries: usize) -> Vec<MessageDraft> {
         let time_ms = u32::MAX.into();
-        Entry::largest(entries).iter().map(|entries| market_data(entries, time_ms)).collect()
+        DepthEntry::largest(entries).iter().map(|entries| market_data(entries, time_ms)).collect()
     }
 
     fn set_entries_sure(&mut self, entries: usize) {
         self.entries_sure = entries;
     }
 
-    fn done(&self) -> Option<Draft> {
+    fn done(&self) -> Option<MessageDraft> {
         Some(done())
     }
 

@@ -1,7 +1,9 @@
 //! Feeds of price levels: market data with several entries per message.
 
-use crate::error::Error;
-use crate::market::{Change, DepthChange, LevelAction, Market, Profile, Security, Tick};
+use crate::error::ExchangeError;
+use crate::market::{
+    DepthAction, DepthChange, Market, MarketChange, MarketProfile, Security, Tick,
+};
 use crate::truth::TrueBook;
 use std::ops::RangeInclusive;
 use tickwire_feed::book::Side;
@@ -11,7 +13,7 @@ pub(crate) const ENTRIES_OF_EVENT_MAX: usize = 2;
 
 /// One MDEntry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DepthEntry {
     pub(crate) security: u32,
     pub(crate) exponent: i32,
     pub(crate) rpt_seq: u64,
@@ -25,12 +27,12 @@ const PRICE_MAX: i64 = 100_000_000;
 /// Upper bound of all sizes of a level.
 const SIZE_MAX: u32 = 1_000_000;
 
-impl Entry {
+impl DepthEntry {
     /// Returns entries that are at least as long as any others, whatever precedes them: levels, and
     /// trades. Values alternate between the smallest and the greatest.
     pub(crate) fn largest(count: usize) -> [Vec<Self>; 2] {
         let level = |price, size| DepthChange::Level {
-            action: LevelAction::New,
+            action: DepthAction::New,
             side: Side::Offer,
             level: 1_000,
             price,
@@ -66,7 +68,7 @@ impl Entry {
 
 /// The desired length of a message and mix of its securities.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct DepthTarget {
     /// Desired number of entries, if they fit.
     pub(crate) entries: usize,
     /// Number of entries that fit in any case, whatever their values.
@@ -79,14 +81,14 @@ pub(crate) struct Wanted {
 #[derive(Debug)]
 pub(crate) struct DepthMarket {
     pub(crate) market: Market,
-    changes: Vec<Change>,
-    entries: Vec<Entry>,
+    changes: Vec<MarketChange>,
+    entries: Vec<DepthEntry>,
     /// Indices of the securities in the entries.
     touched: Vec<usize>,
 }
 
 impl DepthMarket {
-    pub(crate) fn new(profile: Profile, seed: u64) -> Self {
+    pub(crate) fn new(profile: MarketProfile, seed: u64) -> Self {
         let market = Market::new(profile, seed);
         Self { market, changes: Vec::new(), entries: Vec::new(), touched: Vec::new() }
     }
@@ -96,9 +98,9 @@ impl DepthMarket {
     /// given ones do not fit.
     pub(crate) fn entries(
         &mut self,
-        wanted: Wanted,
-        mut room: impl FnMut(&[Entry]) -> Result<Option<usize>, Error>,
-    ) -> Result<&[Entry], Error> {
+        wanted: DepthTarget,
+        mut room: impl FnMut(&[DepthEntry]) -> Result<Option<usize>, ExchangeError>,
+    ) -> Result<&[DepthEntry], ExchangeError> {
         self.entries.clear();
         self.touched.clear();
         let mut index = self.market.any_security();
@@ -148,9 +150,9 @@ impl DepthMarket {
         self.changes.clear();
         security.act(profile, random, order_id, entries_max, &mut self.changes);
         for &change in &self.changes {
-            let Change::Depth(change) = change else { continue };
+            let MarketChange::Depth(change) = change else { continue };
             security.rpt_seq += 1;
-            self.entries.push(Entry {
+            self.entries.push(DepthEntry {
                 security: security.id,
                 exponent: security.exponent,
                 rpt_seq: security.rpt_seq,

@@ -6,7 +6,7 @@ use tickwire_fast::CompileError;
 /// The reason why a feed cannot be generated. The texts include a remedy.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ExchangeError {
     /// Contradictory options of a day, with a remedy.
     DayOption(&'static str),
     /// The given template set cannot encode a message.
@@ -76,7 +76,7 @@ pub enum Error {
     },
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DayOption(text) => f.write_str(text),
@@ -131,9 +131,9 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for ExchangeError {}
 
-impl From<CompileError> for Error {
+impl From<CompileError> for ExchangeError {
     fn from(error: CompileError) -> Self {
         Self::Program(error)
     }

@@ -1,12 +1,12 @@
 //! Values of FIX market data.
 
-use crate::draft::Value;
-use crate::market::{DepthChange, LevelAction, Tick};
+use crate::draft::DraftValue;
+use crate::market::{DepthAction, DepthChange, Tick};
 use tickwire_feed::book::Side;
 
 /// The fields of an entry that describe the change.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Parts {
+pub(crate) struct EntryFields {
     /// MDUpdateAction.
     pub(crate) action: u64,
     /// MDPriceLevel.
@@ -27,11 +27,11 @@ pub(crate) struct Parts {
     pub(crate) volume: Option<u64>,
 }
 
-impl Parts {
+impl EntryFields {
     pub(crate) fn of(change: &DepthChange) -> Self {
         match *change {
             DepthChange::Level { action, side, level, price, size, orders } => {
-                let is_there = action != LevelAction::Delete;
+                let is_there = action != DepthAction::Delete;
                 Self {
                     action: update_action(action),
                     level: Some(level.into()),
@@ -64,21 +64,21 @@ impl Parts {
 }
 
 /// Returns an unsigned value, if there is one.
-pub(crate) fn optional(value: Option<u64>) -> Value {
-    value.map_or(Value::Absent, Value::UInt)
+pub(crate) fn optional(value: Option<u64>) -> DraftValue {
+    value.map_or(DraftValue::Absent, DraftValue::UInt)
 }
 
 /// Returns a size, if there is one, as a signed value as in FIX.
-pub(crate) fn optional_size(value: Option<u64>) -> Value {
-    value.map_or(Value::Absent, |size| Value::Int(size as i64))
+pub(crate) fn optional_size(value: Option<u64>) -> DraftValue {
+    value.map_or(DraftValue::Absent, |size| DraftValue::Int(size as i64))
 }
 
 /// Returns the MDUpdateAction.
-fn update_action(action: LevelAction) -> u64 {
+fn update_action(action: DepthAction) -> u64 {
     match action {
-        LevelAction::New => 0,
-        LevelAction::Change => 1,
-        LevelAction::Delete => 2,
+        DepthAction::New => 0,
+        DepthAction::Change => 1,
+        DepthAction::Delete => 2,
     }
 }
 

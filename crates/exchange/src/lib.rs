@@ -1,7 +1,7 @@
 //! A simulated exchange: reproducible feeds from a seed, and the true order books behind them.
 //!
-//! [`Options`] describe a feed. [`Generator`] generates it as an iterator of [`Packet`]s as sent on
-//! the wire, each with its messages before encoding ([`Draft`]). Every feed has the same simulated
+//! [`Options`] describe a feed. [`Generator`] generates it as an iterator of [`GeneratedPacket`]s as sent on
+//! the wire, each with its messages before encoding ([`MessageDraft`]). Every feed has the same simulated
 //! market behind it: prices move, and orders arrive, shrink, trade and are cancelled.
 //! [`Generator::truth`] holds the book of every security after every packet.
 //!
@@ -33,7 +33,7 @@
 //! }
 //! // 100 messages and Done.
 //! assert_eq!(generator.truth().messages(), 101);
-//! # Ok::<(), tickwire_exchange::Error>(())
+//! # Ok::<(), tickwire_exchange::ExchangeError>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -59,8 +59,8 @@ pub mod templates;
 mod truth;
 
 pub use binding::Binding;
-pub use draft::{Draft, Value};
-pub use error::Error;
-pub use generator::{Generator, Packet};
-pub use options::{CmeShape, Feed, FeedShape, Options};
-pub use truth::{TrueBook, Truth};
+pub use draft::{DraftValue, MessageDraft};
+pub use error::ExchangeError;
+pub use generator::{GeneratedPacket, Generator};
+pub use options::{CmeShape, FeedKind, FeedShape, Options};
+pub use truth::{BookTruth, TrueBook};

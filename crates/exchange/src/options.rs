@@ -1,6 +1,6 @@
 //! Options of a feed.
 
-use crate::error::Error;
+use crate::error::ExchangeError;
 use crate::packer::PACKET_BYTES_MAX;
 use tickwire_feed::framing::Framing;
 
@@ -74,7 +74,7 @@ impl FeedShape {
 
 /// The kind of feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feed {
+pub enum FeedKind {
     /// Price levels, trades and statistics: MDIncrementalRefresh messages of
     /// [`templates::CME`](crate::templates::CME), ten levels per side, and snapshots on a separate
     /// channel: [`Generator::snapshot`](crate::Generator::snapshot). No Done message.
@@ -111,7 +111,7 @@ pub enum Feed {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The kind of feed.
-    pub feed: Feed,
+    pub feed: FeedKind,
     /// Seed; the same seed gives the same feed.
     pub seed: u64,
     /// Number of messages, without the Done message. Default 30,000.
@@ -143,7 +143,7 @@ impl Options {
     pub fn cme(shape: CmeShape) -> Self {
         let mid_session = shape != CmeShape::Average;
         Self {
-            feed: Feed::Cme { shape, mid_session },
+            feed: FeedKind::Cme { shape, mid_session },
             packet_bytes_max: 1_472,
             messages_per_packet_max: 1,
             first_seq_num: if mid_session { MID_SESSION_SEQ_NUM } else { 1 },
@@ -154,7 +154,7 @@ impl Options {
     /// Returns options of the complex feed: three entries per message, one message per packet.
     pub fn complex() -> Self {
         Self {
-            feed: Feed::Complex { entries_mean: 3, split: true },
+            feed: FeedKind::Complex { entries_mean: 3, split: true },
             packet_bytes_max: PACKET_BYTES_MAX,
             messages_per_packet_max: 1,
             ..Self::simple()
@@ -165,7 +165,7 @@ impl Options {
     /// fit.
     pub fn simple() -> Self {
         Self {
-            feed: Feed::Simple,
+            feed: FeedKind::Simple,
             seed: 1,
             messages: 30_000,
             done: true,
@@ -181,7 +181,7 @@ impl Options {
     /// after some passes a branch predictor has learnt 30,000 messages, but not a million.
     pub fn random_cme() -> Self {
         Self {
-            feed: Feed::RandomCme,
+            feed: FeedKind::RandomCme,
             packet_bytes_max: 1_472,
             messages_per_packet_max: 1,
             ..Self::simple()
@@ -192,30 +192,30 @@ impl Options {
     /// packet.
     pub fn shaped(shape: FeedShape) -> Self {
         Self {
-            feed: Feed::Shaped(shape),
+            feed: FeedKind::Shaped(shape),
             packet_bytes_max: PACKET_BYTES_MAX,
             messages_per_packet_max: shape.packet_messages(),
             ..Self::simple()
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), ExchangeError> {
         if !(1..=SECURITIES_MAX).contains(&self.securities) {
             let securities = self.securities;
-            return Err(Error::Securities { securities, securities_max: SECURITIES_MAX });
+            return Err(ExchangeError::Securities { securities, securities_max: SECURITIES_MAX });
         }
         if self.packet_bytes_max > PACKET_BYTES_MAX {
             let bytes = self.packet_bytes_max;
-            return Err(Error::PacketTooLarge { bytes, bytes_max: PACKET_BYTES_MAX });
+            return Err(ExchangeError::PacketTooLarge { bytes, bytes_max: PACKET_BYTES_MAX });
         }
-        if let Feed::Complex { entries_mean: entries, .. } = self.feed
+        if let FeedKind::Complex { entries_mean: entries, .. } = self.feed
             && !(1..=ENTRIES_MEAN_MAX).contains(&entries)
         {
-            return Err(Error::EntriesMean { entries, entries_max: ENTRIES_MEAN_MAX });
+            return Err(ExchangeError::EntriesMean { entries, entries_max: ENTRIES_MEAN_MAX });
         }
         let last = self.first_seq_num.saturating_add(self.messages);
         if last > u32::MAX.into() {
-            return Err(Error::SeqNumTooLarge { last });
+            return Err(ExchangeError::SeqNumTooLarge { last });
         }
         Ok(())
     }

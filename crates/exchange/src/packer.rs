@@ -1,9 +1,9 @@
 //! Packs messages into packets.
 
 use crate::binding::Binding;
-use crate::draft::{Draft, Value};
-use crate::error::Error;
-use crate::generator::Packet;
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
+use crate::generator::GeneratedPacket;
 use tickwire_fast::{Encoder, EncoderOptions, MessageBuilder, ResetPolicy};
 use tickwire_feed::Endian;
 use tickwire_feed::framing::{self, Envelope, Framing, MessageHeader, NumberField};
@@ -22,7 +22,7 @@ pub(crate) struct Packer {
     framing: Framing,
     bytes_max: usize,
     messages_max: usize,
-    packet: Packet,
+    packet: GeneratedPacket,
     /// Sequence number of the packet being filled.
     seq_num: u64,
 }
@@ -34,7 +34,7 @@ impl Packer {
         bytes_max: usize,
         messages_max: usize,
         first_seq_num: u64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ExchangeError> {
         let reset = match framing {
             None => ResetPolicy::Packet,
             Some(framing) => checked_reset(&framing)?,
@@ -50,7 +50,7 @@ impl Packer {
             framing: framing.unwrap_or_default(),
             bytes_max,
             messages_max,
-            packet: Packet::default(),
+            packet: GeneratedPacket::default(),
             seq_num: first_seq_num,
         })
     }
@@ -66,7 +66,7 @@ impl Packer {
 
     /// Returns the length in bytes of a packet with this message alone and with the longest
     /// sequence number.
-    pub(crate) fn len_alone(&mut self, draft: &Draft) -> Result<usize, Error> {
+    pub(crate) fn len_alone(&mut self, draft: &MessageDraft) -> Result<usize, ExchangeError> {
         let mut draft = draft.clone();
         number(&self.binding, &mut draft, u32::MAX.into());
         let mut bytes = Vec::new();
@@ -77,7 +77,11 @@ impl Packer {
 
     /// Adds a message. Returns a packet if it is full; if the message does not fit, returns the
     /// packet and begins the next one with the message.
-    pub(crate) fn push(&mut self, draft: Draft, time_ms: u64) -> Result<Option<Packet>, Error> {
+    pub(crate) fn push(
+        &mut self,
+        draft: MessageDraft,
+        time_ms: u64,
+    ) -> Result<Option<GeneratedPacket>, ExchangeError> {
         let draft = match self.append(draft, time_ms)? {
             None if self.packet.messages.len() >= self.messages_max => return Ok(self.finish()),
             None => return Ok(None),
@@ -86,7 +90,7 @@ impl Packer {
         let full = self.finish();
         match self.append(draft, time_ms)? {
             None => Ok(full),
-            Some(_) => Err(Error::PacketTooSmall {
+            Some(_) => Err(ExchangeError::PacketTooSmall {
                 bytes: self.bytes_max,
                 bytes_min: self.packet.bytes.len(),
             }),
@@ -94,7 +98,7 @@ impl Packer {
     }
 
     /// Returns the packet being filled, or `None` if it has no message.
-    pub(crate) fn finish(&mut self) -> Option<Packet> {
+    pub(crate) fn finish(&mut self) -> Option<GeneratedPacket> {
         if self.packet.messages.is_empty() {
             return None;
         }
@@ -106,7 +110,11 @@ impl Packer {
     }
 
     /// Adds a message to the packet being filled, or returns it if it does not fit.
-    fn append(&mut self, mut draft: Draft, time_ms: u64) -> Result<Option<Draft>, Error> {
+    fn append(
+        &mut self,
+        mut draft: MessageDraft,
+        time_ms: u64,
+    ) -> Result<Option<MessageDraft>, ExchangeError> {
         let is_first = self.packet.messages.is_empty();
         if is_first {
             self.packet.bytes.clear();
@@ -131,9 +139,9 @@ impl Packer {
 }
 
 /// Sets MsgSeqNum to the packet's sequence number, so that receivers detect gaps.
-pub(crate) fn number(binding: &Binding, draft: &mut Draft, seq_num: u64) {
+pub(crate) fn number(binding: &Binding, draft: &mut MessageDraft, seq_num: u64) {
     if let Some(index) = binding.seq_num_at(draft) {
-        draft.fields[index] = Value::UInt(seq_num);
+        draft.fields[index] = DraftValue::UInt(seq_num);
     }
 }
 
@@ -141,11 +149,11 @@ pub(crate) fn encode(
     binding: &Binding,
     builder: &mut MessageBuilder,
     encoder: &mut Encoder,
-    draft: &Draft,
+    draft: &MessageDraft,
     out: &mut Vec<u8>,
-) -> Result<(), Error> {
+) -> Result<(), ExchangeError> {
     let encoded = binding.build(builder, draft).and_then(|message| encoder.encode(message, out));
-    encoded.map_err(|error| Error::Encode {
+    encoded.map_err(|error| ExchangeError::Encode {
         template: draft.template,
         description: error.describe(binding.program()).to_string(),
     })?;
@@ -153,16 +161,16 @@ pub(crate) fn encode(
 }
 
 /// Returns the reset policy of a framing, or an error if the exchange cannot write the framing.
-pub(crate) fn checked_reset(framing: &Framing) -> Result<ResetPolicy, Error> {
+pub(crate) fn checked_reset(framing: &Framing) -> Result<ResetPolicy, ExchangeError> {
     if framing.seq_num_field().is_none() {
-        return Err(Error::FramingWithoutSeqNum);
+        return Err(ExchangeError::FramingWithoutSeqNum);
     }
     let is_plain = framing.packet_envelope() == Envelope::Bare
         && framing.header_before_message() == MessageHeader::None;
     match framing.reset_policy() {
-        framing::ResetPolicy::Packet if is_plain => Ok(ResetPolicy::Packet),
-        framing::ResetPolicy::Message if is_plain => Ok(ResetPolicy::Message),
-        _ => Err(Error::FramingNotWritten),
+        framing::FramingResetPolicy::Packet if is_plain => Ok(ResetPolicy::Packet),
+        framing::FramingResetPolicy::Message if is_plain => Ok(ResetPolicy::Message),
+        _ => Err(ExchangeError::FramingNotWritten),
     }
 }
 

@@ -3,9 +3,9 @@
 //!
 //! The values form no books.
 
-use crate::draft::{Draft, Value};
-use crate::error::Error;
-use crate::source::{Made, Room, Source};
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
+use crate::source::{EntryRoom, FeedSource, SourceMessage};
 use crate::truth::TrueBook;
 use fastrand::Rng;
 
@@ -67,7 +67,7 @@ impl RandomCme {
         self.price = (self.price + step).clamp(1, PRICE_END - 1);
     }
 
-    fn entry(&mut self) -> Vec<Value> {
+    fn entry(&mut self) -> Vec<DraftValue> {
         self.walk();
         let is_trade = self.percent(TRADE_PERCENT);
         let action = self.random.u64(0..=2);
@@ -84,84 +84,84 @@ impl RandomCme {
         let volume = self.of_bits(24);
         let exponent = if self.percent(10) { -2 } else { 0 };
         vec![
-            Value::UInt(action),
-            Value::UInt(level).when(!is_trade),
-            Value::Text(entry_type),
-            Value::UInt(self.random.u64(0..=5)).when(self.percent(10)),
-            Value::UInt(SECURITY_ID_SOURCE),
-            Value::UInt(self.security),
-            Value::UInt(self.rpt_seq),
-            Value::Decimal(self.price, exponent),
-            Value::UInt(time),
-            Value::Int(size).when(has_size),
-            Value::UInt(orders).when(has_size && !is_trade),
-            Value::Text("2").when(!self.percent(3)),
-            Value::Decimal(net_change, 0).when(is_trade),
-            Value::UInt(volume).when(is_trade),
-            Value::Text("W").when(is_trade && self.percent(30)),
-            Value::Text(["0", "1", "2"][self.random.usize(0..3)]).when(is_trade),
-            Value::Text("C").when(self.percent(15)),
-            Value::UInt(self.random.u64(1..=2)).when(is_trade),
-            Value::Text("1").when(!self.percent(3)),
+            DraftValue::UInt(action),
+            DraftValue::UInt(level).when(!is_trade),
+            DraftValue::Text(entry_type),
+            DraftValue::UInt(self.random.u64(0..=5)).when(self.percent(10)),
+            DraftValue::UInt(SECURITY_ID_SOURCE),
+            DraftValue::UInt(self.security),
+            DraftValue::UInt(self.rpt_seq),
+            DraftValue::Decimal(self.price, exponent),
+            DraftValue::UInt(time),
+            DraftValue::Int(size).when(has_size),
+            DraftValue::UInt(orders).when(has_size && !is_trade),
+            DraftValue::Text("2").when(!self.percent(3)),
+            DraftValue::Decimal(net_change, 0).when(is_trade),
+            DraftValue::UInt(volume).when(is_trade),
+            DraftValue::Text("W").when(is_trade && self.percent(30)),
+            DraftValue::Text(["0", "1", "2"][self.random.usize(0..3)]).when(is_trade),
+            DraftValue::Text("C").when(self.percent(15)),
+            DraftValue::UInt(self.random.u64(1..=2)).when(is_trade),
+            DraftValue::Text("1").when(!self.percent(3)),
         ]
     }
 }
 
 /// Returns the message with these entries. Its MsgSeqNum is set when its packet is known.
-fn market_data(entries: Vec<Vec<Value>>, time_us: u64) -> Draft {
+fn market_data(entries: Vec<Vec<DraftValue>>, time_us: u64) -> MessageDraft {
     let fields = vec![
-        Value::Text("1.0"),
-        Value::Text("X"),
-        Value::Text(SENDER),
-        Value::UInt(0),
-        Value::UInt(time_us),
-        Value::UInt(TRADE_DATE),
-        Value::Sequence(entries),
+        DraftValue::Text("1.0"),
+        DraftValue::Text("X"),
+        DraftValue::Text(SENDER),
+        DraftValue::UInt(0),
+        DraftValue::UInt(time_us),
+        DraftValue::UInt(TRADE_DATE),
+        DraftValue::Sequence(entries),
     ];
-    Draft { template: "MarketData", fields }
+    MessageDraft { template: "MarketData", fields }
 }
 
 /// Returns an entry of the maximum length, whatever precedes it: values alternate between least and
 /// greatest.
-fn largest_entry(index: usize) -> Vec<Value> {
-    let number = |bits: u32| Value::UInt((1 << bits) >> (index % 2));
+fn largest_entry(index: usize) -> Vec<DraftValue> {
+    let number = |bits: u32| DraftValue::UInt((1 << bits) >> (index % 2));
     let sign = 1 - 2 * (index as i64 % 2);
     vec![
-        Value::UInt(index as u64 % 2),
+        DraftValue::UInt(index as u64 % 2),
         number(4),
-        Value::Text(["0", "1"][index % 2]),
+        DraftValue::Text(["0", "1"][index % 2]),
         number(3),
-        Value::UInt(SECURITY_ID_SOURCE),
+        DraftValue::UInt(SECURITY_ID_SOURCE),
         number(18),
         number(31),
-        Value::Decimal(if sign > 0 { PRICE_END } else { 0 }, -2),
+        DraftValue::Decimal(if sign > 0 { PRICE_END } else { 0 }, -2),
         number(27),
-        Value::Int(sign << 15),
-        Value::UInt((1 << 9) * (index as u64 % 2)),
-        Value::Absent,
-        Value::Decimal(sign << 15, 0),
+        DraftValue::Int(sign << 15),
+        DraftValue::UInt((1 << 9) * (index as u64 % 2)),
+        DraftValue::Absent,
+        DraftValue::Decimal(sign << 15, 0),
         number(25),
-        Value::Text("W"),
-        Value::Text("2"),
-        Value::Text("C"),
-        Value::UInt(2),
-        Value::Absent,
+        DraftValue::Text("W"),
+        DraftValue::Text("2"),
+        DraftValue::Text("C"),
+        DraftValue::UInt(2),
+        DraftValue::Absent,
     ]
 }
 
-impl Source for RandomCme {
-    fn next(&mut self, _: &mut Room<'_>) -> Result<Made, Error> {
+impl FeedSource for RandomCme {
+    fn next(&mut self, _: &mut EntryRoom<'_>) -> Result<SourceMessage, ExchangeError> {
         self.time_us += self.of_bits(14);
         let entries = (0..self.entry_count()).map(|_| self.entry()).collect();
         let draft = market_data(entries, self.time_us);
-        Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
+        Ok(SourceMessage { draft, books: Vec::new(), time_ms: self.time_ms() })
     }
 
-    fn largest(&self) -> Vec<Draft> {
+    fn largest(&self) -> Vec<MessageDraft> {
         vec![market_data((0..ENTRIES_MAX).map(largest_entry).collect(), self.time_us)]
     }
 
-    fn done(&self) -> Option<Draft> {
+    fn done(&self) -> Option<MessageDraft> {
         None
     }
 

@@ -1,9 +1,9 @@
 //! The simple feed: every order is published, in messages of a few bytes, many in a packet.
 
-use crate::draft::{Draft, Value};
-use crate::error::Error;
-use crate::market::{Change, Market, OrderAction, Profile, Security};
-use crate::source::{Made, Room, Source};
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
+use crate::market::{Market, MarketChange, MarketProfile, OrderChangeAction, Security};
+use crate::source::{EntryRoom, FeedSource, SourceMessage};
 use crate::truth::TrueBook;
 use tickwire_feed::book::Side;
 
@@ -19,15 +19,15 @@ const SECURITY_TYPE: u8 = b'E';
 const SESSIONS: &[u8; 2] = b"12";
 
 /// Returns the message that ends the feed.
-fn done() -> Draft {
-    Draft { template: "Done", fields: vec![Value::UInt(99)] }
+fn done() -> MessageDraft {
+    MessageDraft { template: "Done", fields: vec![DraftValue::UInt(99)] }
 }
 
 #[derive(Debug)]
 pub(crate) struct Simple {
     market: Market,
     seq_num: u64,
-    changes: Vec<Change>,
+    changes: Vec<MarketChange>,
 }
 
 /// The content of a message.
@@ -42,7 +42,7 @@ struct SimpleContent {
 
 impl Simple {
     pub(crate) fn new(securities: u32, seed: u64) -> Self {
-        let profile = Profile {
+        let profile = MarketProfile {
             securities,
             first_id: 1,
             id_step: 1,
@@ -89,15 +89,15 @@ impl Simple {
                 _ => security.cancel(random, side, usize::MAX, &mut self.changes),
             }
             let order = self.changes.iter().find_map(|change| match *change {
-                Change::Order(order) => Some(order),
-                Change::Depth(_) => None,
+                MarketChange::Order(order) => Some(order),
+                MarketChange::Depth(_) => None,
             });
             let Some(order) = order else { continue };
             let content = Some((order.size, order.price));
             let (template, content) = match order.action {
-                OrderAction::New => ("New", content),
-                OrderAction::Change => ("Change", content),
-                OrderAction::Remove => ("Remove", None),
+                OrderChangeAction::New => ("New", content),
+                OrderChangeAction::Change => ("Change", content),
+                OrderChangeAction::Remove => ("Remove", None),
             };
             let (order_id, side) = (order.id, Some(order.side));
             let security = &securities[index];
@@ -108,7 +108,7 @@ impl Simple {
 }
 
 /// Creates the message of an event.
-fn draft(told: &SimpleContent, seq_num: u64, time_ms: u64) -> Draft {
+fn draft(told: &SimpleContent, seq_num: u64, time_ms: u64) -> MessageDraft {
     let message_type = MESSAGE_TYPES.iter().find(|(template, _)| *template == told.template);
     let message_type = message_type.map_or(0, |(_, message_type)| *message_type);
     let mut values = vec![message_type, seq_num, time_ms, told.order_id.into()];
@@ -126,11 +126,14 @@ fn draft(told: &SimpleContent, seq_num: u64, time_ms: u64) -> Draft {
         Side::Bid => u64::from(b'B'),
         Side::Offer => u64::from(b'S'),
     }));
-    Draft { template: told.template, fields: values.into_iter().map(Value::UInt).collect() }
+    MessageDraft {
+        template: told.template,
+        fields: values.into_iter().map(DraftValue::UInt).collect(),
+    }
 }
 
-impl Source for Simple {
-    fn next(&mut self, _: &mut Room<'_>) -> Result<Made, Error> {
+impl FeedSource for Simple {
+    fn next(&mut self, _: &mut EntryRoom<'_>) -> Result<SourceMessage, ExchangeError> {
         self.seq_num += 1;
         if self.market.random.u8(0..3) == 0 {
             self.market.advance(1);
@@ -138,10 +141,10 @@ impl Source for Simple {
         let (told, book) = self.act();
         let time_ms = self.market.time_ms;
         let draft = draft(&told, self.seq_num, time_ms);
-        Ok(Made { draft, books: book.into_iter().collect(), time_ms })
+        Ok(SourceMessage { draft, books: book.into_iter().collect(), time_ms })
     }
 
-    fn largest(&self) -> Vec<Draft> {
+    fn largest(&self) -> Vec<MessageDraft> {
         let told = SimpleContent {
             template: "New",
             security: u32::from(u16::MAX),
@@ -152,7 +155,7 @@ impl Source for Simple {
         vec![draft(&told, u32::MAX.into(), u32::MAX.into()), done()]
     }
 
-    fn done(&self) -> Option<Draft> {
+    fn done(&self) -> Option<MessageDraft> {
         Some(done())
     }
 

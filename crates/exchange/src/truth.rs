@@ -33,13 +33,13 @@ impl TrueBook {
 
 /// The books of all securities after a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Truth {
+pub struct BookTruth {
     books: BTreeMap<u32, TrueBook>,
     seq_num: Option<u64>,
     messages: u64,
 }
 
-impl Truth {
+impl BookTruth {
     /// Creates the books before the first packet.
     pub(crate) fn new(books: impl Iterator<Item = TrueBook>) -> Self {
         let books = books.map(|book| (book.security, book)).collect();

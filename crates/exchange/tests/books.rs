@@ -5,7 +5,7 @@ mod support;
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use support::{Receiver, feeds};
-use tickwire_exchange::{CmeShape, Feed, Generator, Options, Packet, TrueBook};
+use tickwire_exchange::{CmeShape, FeedKind, GeneratedPacket, Generator, Options, TrueBook};
 use tickwire_fast::{FieldValue, Message};
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::book::{Amount, Level, Side};
@@ -72,7 +72,7 @@ impl MarketSink for Outcomes<'_> {
 
 impl Handler {
     fn new(generator: &Generator, options: &Options) -> Self {
-        let depth = if matches!(options.feed, Feed::Cme { .. }) { 10 } else { 5 };
+        let depth = if matches!(options.feed, FeedKind::Cme { .. }) { 10 } else { 5 };
         let program = generator.program().clone();
         Self {
             receiver: Receiver::new(generator, options.framing),
@@ -82,7 +82,7 @@ impl Handler {
         }
     }
 
-    fn packet(&mut self, packet: &Packet, mut take: impl FnMut(UpdateOutcome)) {
+    fn packet(&mut self, packet: &GeneratedPacket, mut take: impl FnMut(UpdateOutcome)) {
         let Self { receiver, adapter, recovery, .. } = self;
         receiver.receive(&packet.bytes, |message| {
             let mut outcomes = Outcomes::new(recovery);
@@ -94,7 +94,7 @@ impl Handler {
         recovery.handle_progress(packet.seq_num + 1);
     }
 
-    fn snapshot(&mut self, packet: &Packet) -> SnapshotOutcome {
+    fn snapshot(&mut self, packet: &GeneratedPacket) -> SnapshotOutcome {
         let Self { snapshots, adapter, recovery, .. } = self;
         let mut all = Vec::new();
         snapshots.receive(&packet.bytes, |message| {
@@ -122,13 +122,13 @@ impl Handler {
 
 fn depth_feeds() -> impl Iterator<Item = Options> {
     let has_levels = |options: &Options| {
-        !matches!(options.feed, Feed::Simple | Feed::RandomCme | Feed::Shaped(_))
+        !matches!(options.feed, FeedKind::Simple | FeedKind::RandomCme | FeedKind::Shaped(_))
     };
     feeds().into_iter().filter(has_levels)
 }
 
 fn starts_full(options: &Options) -> bool {
-    matches!(options.feed, Feed::Cme { mid_session: true, .. })
+    matches!(options.feed, FeedKind::Cme { mid_session: true, .. })
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn books_of_price_levels_are_the_true_ones_after_every_packet() {
                 levels = levels.max(truth.bids.len()).max(truth.offers.len());
             }
         }
-        let depth = if matches!(options.feed, Feed::Cme { .. }) { 10 } else { 5 };
+        let depth = if matches!(options.feed, FeedKind::Cme { .. }) { 10 } else { 5 };
         assert_eq!(levels, depth, "books become as deep as they are shown");
     }
 }
@@ -220,7 +220,7 @@ fn lose_and_recover(options: &Options, seed: u64, loss_percent: u8) {
 fn lost_packets_make_books_stale_not_wrong_and_snapshots_recover_them() {
     for seed in 0..6 {
         for mid_session in [false, true] {
-            let feed = Feed::Cme { shape: CmeShape::Average, mid_session };
+            let feed = FeedKind::Cme { shape: CmeShape::Average, mid_session };
             let framing = Some(Preset::Cme.framing());
             let options = Options::cme(CmeShape::Average);
             let options = Options { feed, framing, seed, messages: 400, securities: 20, ..options };

@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use support::packets;
-use tickwire_exchange::{CmeShape, Draft, Feed, FeedShape, Options, Value};
+use tickwire_exchange::{CmeShape, DraftValue, FeedKind, FeedShape, MessageDraft, Options};
 use tickwire_fast::TemplateSet;
 
 /// Averages of a feed.
@@ -15,9 +15,9 @@ struct Figures {
     securities: f64,
 }
 
-fn entries(draft: &Draft) -> &[Vec<Value>] {
+fn entries(draft: &MessageDraft) -> &[Vec<DraftValue>] {
     match draft.fields.last() {
-        Some(Value::Sequence(entries)) => entries,
+        Some(DraftValue::Sequence(entries)) => entries,
         _ => &[],
     }
 }
@@ -88,7 +88,7 @@ fn complex_has_three_entries_of_1_4_securities() {
 #[test]
 fn complex_messages_are_as_long_as_asked_and_of_one_security_unless_split() {
     for entries_mean in [1, 2, 10, 60] {
-        let feed = Feed::Complex { entries_mean, split: false };
+        let feed = FeedKind::Complex { entries_mean, split: false };
         let options = Options { feed, messages: 2_000, ..Options::complex() };
         let figures = figures(&options, "MarketData", 5);
         let mean = f64::from(entries_mean);
@@ -136,7 +136,7 @@ fn shaped_feeds_send_every_template_in_messages_of_the_right_size() {
     for (shape, bytes_wanted) in wanted {
         let options = Options { messages: 3_000, ..Options::shaped(shape) };
         let counts = counts(&options);
-        let set = TemplateSet::parse(Feed::Shaped(shape).templates()).expect("valid");
+        let set = TemplateSet::parse(FeedKind::Shaped(shape).templates()).expect("valid");
         assert_eq!(counts.len(), set.templates().len(), "{shape:?}: {counts:?}");
         let bytes: usize = packets(&options).iter().map(|packet| packet.bytes.len()).sum();
         let mean = bytes / 3_000;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tickwire_exchange::{FeedShape, Generator, Options};
-use tickwire_fast::generated::{Decoder, Templates};
+use tickwire_fast::generated::{ModuleDecoder, Templates};
 use tickwire_fast::{DecoderOptions, MessageDecoder, ResetPolicy};
 use tickwire_fast_generated::{WithModule, with_module};
 
@@ -15,7 +15,7 @@ impl WithModule for Decoding<'_> {
     fn with<T: Templates>(self) -> Self::Output {
         let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         let program = Arc::clone(self.0.program());
-        Box::new(Decoder::<T>::with_options(program, options).expect("its own templates"))
+        Box::new(ModuleDecoder::<T>::with_options(program, options).expect("its own templates"))
     }
 }
 

@@ -4,7 +4,9 @@ mod support;
 
 use proptest::prelude::*;
 use support::{Receiver, feeds, packets};
-use tickwire_exchange::{CmeShape, Error, Feed, Generator, Options, Value, templates};
+use tickwire_exchange::{
+    CmeShape, DraftValue, ExchangeError, FeedKind, Generator, Options, templates,
+};
 use tickwire_fast::TemplateSet;
 use tickwire_feed::framing::Preset;
 
@@ -38,7 +40,7 @@ fn packets_decode_to_what_was_made_up_in_every_framing() {
 }
 
 fn has_done(options: &Options) -> bool {
-    !matches!(options.feed, Feed::Cme { .. } | Feed::RandomCme | Feed::Shaped(_))
+    !matches!(options.feed, FeedKind::Cme { .. } | FeedKind::RandomCme | FeedKind::Shaped(_))
 }
 
 /// Decodes every packet and compares every value. Returns the number of messages.
@@ -72,8 +74,8 @@ fn a_value_that_differs_is_named() {
     let mut receiver = Receiver::new(&generator, None);
     let packet = generator.next_packet().expect("a packet").expect("one message");
     let mut draft = packet.messages[0].clone();
-    let Some(Value::Sequence(entries)) = draft.fields.last_mut() else { panic!("no entries") };
-    entries[0][7] = Value::Decimal(1, 0);
+    let Some(DraftValue::Sequence(entries)) = draft.fields.last_mut() else { panic!("no entries") };
+    entries[0][7] = DraftValue::Decimal(1, 0);
     receiver.receive(&packet.bytes, |message| {
         let difference = generator.binding().difference(message, &draft);
         assert_eq!(difference.as_deref(), Some("MDEntries/MDEntryPx"));
@@ -103,7 +105,8 @@ fn packets_too_small_for_a_message_are_refused_with_the_least_size() {
         for preset in FRAMINGS {
             let framing = preset.map(Preset::framing);
             let options = Options { framing, packet_bytes_max: 0, ..options.clone() };
-            let Err(Error::PacketTooSmall { bytes: 0, bytes_min }) = Generator::new(&options)
+            let Err(ExchangeError::PacketTooSmall { bytes: 0, bytes_min }) =
+                Generator::new(&options)
             else {
                 panic!("no error for {:?}", options.feed);
             };
@@ -111,7 +114,7 @@ fn packets_too_small_for_a_message_are_refused_with_the_least_size() {
             assert!(Generator::new(&below).is_err());
             // The longest message of shaped feeds is known except for a few bytes; see
             // `Shaped::largest`.
-            let spare = if matches!(options.feed, Feed::Shaped(_)) { 16 } else { 0 };
+            let spare = if matches!(options.feed, FeedKind::Shaped(_)) { 16 } else { 0 };
             let least = Options { packet_bytes_max: bytes_min + spare, ..options };
             check_all(&Options { messages: 300, messages_per_packet_max: usize::MAX, ..least });
         }
@@ -120,7 +123,7 @@ fn packets_too_small_for_a_message_are_refused_with_the_least_size() {
 
 #[test]
 fn long_messages_end_where_their_packet_does() {
-    let feed = Feed::Complex { entries_mean: 500, split: true };
+    let feed = FeedKind::Complex { entries_mean: 500, split: true };
     let options = Options { feed, messages: 50, packet_bytes_max: 500, ..Options::complex() };
     check_all(&options);
     let longest = packets(&options).iter().map(|packet| packet.bytes.len()).max();
@@ -130,7 +133,7 @@ fn long_messages_end_where_their_packet_does() {
 #[test]
 fn options_that_cannot_be_are_refused_in_words() {
     let complex = |entries_mean| Options {
-        feed: Feed::Complex { entries_mean, split: true },
+        feed: FeedKind::Complex { entries_mean, split: true },
         ..Options::complex()
     };
     let simple = Options::simple;
@@ -209,12 +212,12 @@ fn any_options() -> impl Strategy<Value = Options> {
         Just(Options::simple()),
         Just(Options::random_cme()),
         (1_u32..40, any::<bool>()).prop_map(|(entries_mean, split)| Options {
-            feed: Feed::Complex { entries_mean, split },
+            feed: FeedKind::Complex { entries_mean, split },
             ..Options::complex()
         }),
         (0_usize..3, any::<bool>()).prop_map(|(shape, mid_session)| {
             let shapes = [CmeShape::Average, CmeShape::Channel9, CmeShape::Channel11];
-            let feed = Feed::Cme { shape: shapes[shape], mid_session };
+            let feed = FeedKind::Cme { shape: shapes[shape], mid_session };
             Options { feed, ..Options::cme(shapes[shape]) }
         }),
     ];
@@ -224,7 +227,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         |(options, seed, bytes, messages_per_packet_max, securities, framing)| Options {
             seed,
             messages: 200,
-            packet_bytes_max: bytes + if options.feed == Feed::RandomCme { 600 } else { 0 },
+            packet_bytes_max: bytes + if options.feed == FeedKind::RandomCme { 600 } else { 0 },
             messages_per_packet_max,
             securities,
             framing: framing.map(Preset::framing),

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use tickwire_exchange::replay_server::{ReplayConnection, ReplayServer, ReplayServerOptions};
-use tickwire_exchange::{CmeShape, Feed, Generator, Options, TrueBook};
+use tickwire_exchange::{CmeShape, FeedKind, Generator, Options, TrueBook};
 use tickwire_fast::generated;
 use tickwire_fast::{Decoder, DecoderOptions, Program};
 use tickwire_fast_generated::exchange_cme;
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Engine, Fault, Generated, Handler, HandlerOptions, Lost, Peeked,
-    SeqNumField, SeqNumPeek, Sink, Source,
+    Delivery, Dynamic, Fault, FeedEngine, FeedLine, Generated, Handler, HandlerOptions, Peeked,
+    ReplayLoss, SeqNumField, SeqNumPeek, Sink,
 };
 use tickwire_feed::market::{Adapt, AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
 use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions};
@@ -99,12 +99,12 @@ impl Service {
     /// Passes the client's events to the handler.
     fn pump<E, A, S>(&mut self, now_ns: u64, handler: &mut Handler<E, A>, sink: &mut S)
     where
-        E: Engine,
+        E: FeedEngine,
         A: Adapt<E::Message>,
         S: Sink<E::Message>,
     {
         while let Some(lost) = handler.poll_lost() {
-            let Lost::Gap(gap) = lost else { panic!("no reset in this feed") };
+            let ReplayLoss::Gap(gap) = lost else { panic!("no reset in this feed") };
             if self.client.request(now_ns, gap).is_err() {
                 self.abandoned += gap.count;
                 handler.handle_replay_done(gap, sink);
@@ -174,7 +174,7 @@ struct Outcome {
     checks: u64,
 }
 
-fn run<E: Engine>(
+fn run<E: FeedEngine>(
     seed: u64,
     generator: &mut Generator,
     program: &Arc<Program>,
@@ -219,7 +219,7 @@ where
         assert!(service.server.publish(*seq_num, fast));
         // No later packet reveals the loss of the last one, so it is not dropped.
         if index == last || random.u8(0..100) >= loss_percent {
-            let source = Source::Incremental(Line::A);
+            let source = FeedLine::Incremental(Line::A);
             handler.handle_packet(now_ns, source, bytes, &mut sink);
         }
         handler.handle_timeout(now_ns, &mut sink);
@@ -253,7 +253,7 @@ where
 fn generator(seed: u64) -> Generator {
     let mut random = Rng::with_seed(seed);
     let options = Options {
-        feed: Feed::Cme { shape: CmeShape::Average, mid_session: false },
+        feed: FeedKind::Cme { shape: CmeShape::Average, mid_session: false },
         seed,
         messages: MESSAGES,
         securities: random.u32(1..30),
@@ -287,7 +287,7 @@ fn what_is_lost_comes_again_and_fresh_books_are_true() {
             }
             _ => {
                 let decoder = || {
-                    generated::Decoder::<exchange_cme::Templates>::adopting(
+                    generated::ModuleDecoder::<exchange_cme::Templates>::adopting(
                         program.clone(),
                         options(),
                     )

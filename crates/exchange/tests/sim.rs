@@ -6,15 +6,17 @@
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tickwire_exchange::{CmeShape, Draft, Feed, Generator, Options, TrueBook, templates};
+use tickwire_exchange::{
+    CmeShape, FeedKind, Generator, MessageDraft, Options, TrueBook, templates,
+};
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_fast_generated::{exchange_cme, exchange_complex};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Engine, Fault, Generated, GeneratedMessage, Handler, HandlerOptions,
-    SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, FeedEngine, FeedLine, Generated, GeneratedMessage, Handler,
+    HandlerOptions, SeqNumField, Sink,
 };
 use tickwire_feed::market::{
     Adapt, AdapterOptions, BookKind, Instrument, InstrumentKey, MarketDataAdapter, Snapshot,
@@ -33,7 +35,7 @@ const SNAPSHOT_EVERY: usize = 4;
 /// The arrival of a packet.
 struct Arrival {
     at_ns: u64,
-    source: Source,
+    source: FeedLine,
     bytes: Vec<u8>,
 }
 
@@ -43,7 +45,7 @@ struct Session {
     /// Levels per side.
     depth: u32,
     /// Messages by packet number.
-    sent: BTreeMap<u64, Vec<Draft>>,
+    sent: BTreeMap<u64, Vec<MessageDraft>>,
     /// Books by security and RptSeq.
     books: BTreeMap<(u32, u64), TrueBook>,
     arrivals: Vec<Arrival>,
@@ -55,7 +57,7 @@ impl Session {
     /// Creates a session of the cme feed.
     fn cme(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
-        let feed = Feed::Cme { shape: CmeShape::Average, mid_session: random.bool() };
+        let feed = FeedKind::Cme { shape: CmeShape::Average, mid_session: random.bool() };
         let options = Options {
             feed,
             seed,
@@ -140,7 +142,7 @@ impl Session {
         seq_num: u64,
         bytes: &[u8],
     ) {
-        let source = Source::Incremental(line);
+        let source = FeedLine::Incremental(line);
         let copies = 1 + u64::from(random.u8(0..20) == 0);
         for _ in 0..copies {
             if random.u8(0..100) < loss_percent {
@@ -155,7 +157,7 @@ impl Session {
 
     fn snapshot(&mut self, index: u64, security: u32) {
         let packet = self.generator.snapshot(security).expect("a snapshot");
-        let source = Source::Snapshot(Line::A);
+        let source = FeedLine::Snapshot(Line::A);
         self.arrivals.push(Arrival { at_ns: index * SLOT_NS, source, bytes: packet.bytes });
     }
 }
@@ -257,7 +259,7 @@ fn options() -> DecoderOptions {
 }
 
 /// Runs a session through a handler. Returns the number of packets lost on both lines.
-fn handle<E: Engine<Message: Checkable>>(
+fn handle<E: FeedEngine<Message: Checkable>>(
     session: &Session,
     program: &Arc<Program>,
     engine: impl FnMut() -> E,
@@ -324,7 +326,7 @@ fn dynamic(session: &Session) -> usize {
 /// Returns the number of messages of the incremental feed that were left to the dynamic engine.
 fn generated<T: Templates>(session: &Session, program: &Arc<Program>) -> (usize, u64) {
     let decoder =
-        || generated::Decoder::<T>::adopting(program.clone(), options()).expect("all fields");
+        || generated::ModuleDecoder::<T>::adopting(program.clone(), options()).expect("all fields");
     let engine = || Generated::new(decoder(), &SeqNumField::default());
     let (lost, handler) = handle(session, program, engine);
     (lost, handler.engine().decoder().left_over())

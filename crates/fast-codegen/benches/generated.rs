@@ -54,7 +54,7 @@ impl Feed {
         }
     }
 
-    fn decode_generated<T: Templates>(&self, decoder: &mut generated::Decoder<T>) {
+    fn decode_generated<T: Templates>(&self, decoder: &mut generated::ModuleDecoder<T>) {
         for packet in &self.packets {
             decoder.begin_packet();
             let mut rest = &packet[..];
@@ -70,7 +70,7 @@ impl Feed {
         let mut group = criterion.benchmark_group(format!("fast/decode/{}", self.name));
         group.throughput(Throughput::Elements(self.messages)).sample_size(20);
         let mut generated =
-            generated::Decoder::<T>::with_options(self.program.clone(), Self::options())
+            generated::ModuleDecoder::<T>::with_options(self.program.clone(), Self::options())
                 .expect("the module's templates");
         group.bench_function("generated", |b| b.iter(|| self.decode_generated(&mut generated)));
         let mut dynamic = Decoder::with_options(self.program.clone(), Self::options());
@@ -107,8 +107,9 @@ impl Feed {
         let mut group = criterion.benchmark_group(format!("fast/encode/{}", self.name));
         group.throughput(Throughput::Elements(messages.len() as u64)).sample_size(20);
         let mut out = Vec::new();
-        let mut generated = generated::Encoder::<T>::with_options(self.program.clone(), options)
-            .expect("the module's templates");
+        let mut generated =
+            generated::ModuleEncoder::<T>::with_options(self.program.clone(), options)
+                .expect("the module's templates");
         group.bench_function("generated", |b| {
             b.iter(|| {
                 out.clear();

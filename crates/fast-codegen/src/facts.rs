@@ -13,10 +13,10 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries, EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, \
-             LaneValues, OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
+             use tickwire_fast::rt::{self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, \
+             LaneValues, ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown, ValueKind, Visit, Warm, max};
              #[allow(unused_imports)]
-             use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
+             use tickwire_fast::{Decimal, FastError, FieldValue, Record};\n",
         );
         text.push_str(&self.messages(&idents));
         for shape in self.shapes.iter().filter(|shape| shape.is_stored) {
@@ -55,9 +55,9 @@ impl<'p> Module<'p> {
             doc("The templates of this module; its decoders and encoders are made for it.");
         text.push_str("#[derive(Clone, Copy, Debug)]\npub struct Templates;\n");
         text.push_str(&doc("A decoder of these templates."));
-        text.push_str("pub type Decoder = rt::Decoder<Templates>;\n");
+        text.push_str("pub type Decoder = rt::ModuleDecoder<Templates>;\n");
         text.push_str(&doc("An encoder of these templates."));
-        text.push_str("pub type Encoder = rt::Encoder<Templates>;\n");
+        text.push_str("pub type Encoder = rt::ModuleEncoder<Templates>;\n");
         text.push_str(&doc("Signature of the template set this was generated from."));
         text.push_str(&format!("pub const SIGNATURE: &str = \"{signature}\";\n"));
         text.push_str(&doc("Room for a message of each template."));
@@ -105,7 +105,7 @@ impl<'p> Module<'p> {
         text.push_str(&format!(
             "impl Message<'_> {{
                 {}pub fn number(&self) -> usize {{ match self {{ {numbers} }} }}
-                {}pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {{ match self {{ {visits} }} }}
+                {}pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {{ match self {{ {visits} }} }}
             }}\n",
             doc("The number of the message's template in this module."),
             doc("Shows the fields that are present to a visitor.\\n\\n# Errors\\nThose of the visitor.")
@@ -283,7 +283,7 @@ impl<'p> Module<'p> {
                 fn number(message: Message<'_>) -> usize {{ message.number() }}
                 fn fill(messages: &mut Messages, number: usize, record: Record<'_>, \
                  numbers: &dyn Fn(usize) -> Option<usize>, growth: &mut rt::Growth) -> Option<()> {{ fill_message(messages, number, record, numbers, growth) }}
-                fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {{ message.visit(visitor) }}
+                fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {{ message.visit(visitor) }}
                 #[inline]
                 fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {{ match message {{ {tagged} }} }}
                 #[inline]

@@ -182,7 +182,7 @@ impl<'p> Module<'p> {
             }
             None if *field_type == FieldType::Ascii => {
                 let word = format!("rt::text_word(lanes[{lane}])");
-                (LaneKind::Text, Some(format!("Text::of_lane(lanes[{lane}])")), word)
+                (LaneKind::Text, Some(format!("TextValue::of_lane(lanes[{lane}])")), word)
             }
             None => return None,
         };

@@ -366,10 +366,10 @@ pub(crate) fn initial_bytes(operation: &Operation<'_>) -> Option<String> {
 pub(crate) fn initial_text(operation: &Operation<'_>) -> String {
     match operation.initial {
         Some(Value::Bytes(value)) if value.len() <= SHORT_MAX => {
-            format!("const {{ Text::literal({}) }}", bytes(value))
+            format!("const {{ TextValue::literal({}) }}", bytes(value))
         }
         Some(Value::Bytes(value)) => format!("x.text({})?", bytes(value)),
-        _ => "Text::default()".to_owned(),
+        _ => "TextValue::default()".to_owned(),
     }
 }
 

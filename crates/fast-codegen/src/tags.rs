@@ -87,10 +87,10 @@ impl<'p> Module<'p> {
         }
         let (kind, value) = constant_value(field_type, operation)?;
         Some(match kind.as_str() {
-            "&'static [u8]" => format!("Value::Bytes({value})"),
-            "Decimal" => format!("Value::Decimal({value})"),
-            kind if kind.starts_with('i') => format!("Value::Int({value})"),
-            _ => format!("Value::UInt({value})"),
+            "&'static [u8]" => format!("ModuleValue::Bytes({value})"),
+            "Decimal" => format!("ModuleValue::Decimal({value})"),
+            kind if kind.starts_with('i') => format!("ModuleValue::Int({value})"),
+            _ => format!("ModuleValue::UInt({value})"),
         })
     }
 }

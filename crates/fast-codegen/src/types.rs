@@ -45,7 +45,7 @@ impl<'p> Module<'p> {
             FieldKind::Scalar { field_type, .. } => scalar_type(field_type),
             FieldKind::Parts { .. } => "Decimal".to_owned(),
             FieldKind::Group(_) => child().to_owned(),
-            FieldKind::Sequence { .. } => format!("Entries<{}>", child()),
+            FieldKind::Sequence { .. } => format!("EntryList<{}>", child()),
             FieldKind::Dynamic => "Reference<Messages>".to_owned(),
         })
     }
@@ -61,9 +61,9 @@ impl<'p> Module<'p> {
         if shape.root.is_some() && shape.has_text {
             text.push_str(
                 "/// The bytes of a string of this message.
-                 pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] { text.bytes(&self.arena) }
+                 pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] { text.bytes(&self.arena) }
                  /// A string for this message; `None` above 16,777,215 bytes.
-                 pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> { Text::push(&mut self.arena, bytes) }\n",
+                 pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> { TextValue::push(&mut self.arena, bytes) }\n",
             );
         }
         text
@@ -138,7 +138,7 @@ fn debug(shape: &StructShape<'_>) -> String {
 /// Returns the Rust type of a scalar.
 pub(crate) fn scalar_type(field_type: &FieldType) -> String {
     match field_type {
-        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "Text".to_owned(),
+        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "TextValue".to_owned(),
         FieldType::Decimal => "Decimal".to_owned(),
         _ => IntegerShape::of(field_type).map_or("u64".to_owned(), IntegerShape::rust),
     }

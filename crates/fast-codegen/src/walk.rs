@@ -7,7 +7,7 @@ use crate::shape::{StructMember, StructShape};
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 use tickwire_fast::template::FieldType;
 
-/// Returns the expression of a scalar member's value; [`Value::Constant`](tickwire_fast::rt::Value)
+/// Returns the expression of a scalar member's value; [`ModuleValue::Constant`](tickwire_fast::rt::ModuleValue)
 /// for an optional constant that is present.
 pub(crate) fn scalar_value(member: &StructMember<'_>) -> String {
     let ident = &member.ident;
@@ -18,16 +18,16 @@ pub(crate) fn scalar_value(member: &StructMember<'_>) -> String {
     };
     match &member.plan.kind {
         FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
-            "Value::Constant".to_owned()
+            "ModuleValue::Constant".to_owned()
         }
         FieldKind::Scalar { field_type, .. } if **field_type != FieldType::Decimal => {
             match IntegerShape::of(field_type) {
-                None => format!("Value::Bytes(self.{ident}.bytes(arena))"),
-                Some(kind) if kind.is_signed => format!("Value::Int({})", widen(kind)),
-                Some(kind) => format!("Value::UInt({})", widen(kind)),
+                None => format!("ModuleValue::Bytes(self.{ident}.bytes(arena))"),
+                Some(kind) if kind.is_signed => format!("ModuleValue::Int({})", widen(kind)),
+                Some(kind) => format!("ModuleValue::UInt({})", widen(kind)),
             }
         }
-        _ => format!("Value::Decimal(self.{ident})"),
+        _ => format!("ModuleValue::Decimal(self.{ident})"),
     }
 }
 
@@ -68,7 +68,7 @@ impl<'p> Module<'p> {
                     {begin}{present}{fills}{end}Some(())
                 }}
                 #[allow(unused_variables)]
-                fn visit(&self, {arena_visit}visitor: &mut dyn Visit) -> Result<(), Error> {{
+                fn visit(&self, {arena_visit}visitor: &mut dyn Visit) -> Result<(), FastError> {{
                     {begin_visit}{visits}Ok(())
                 }}
             }}\n",
@@ -100,7 +100,7 @@ impl<'p> Module<'p> {
                 scalar("decimal", "value")
             }
             FieldKind::Scalar { field_type, .. } => match IntegerShape::of(field_type) {
-                None => scalar("bytes", "Text::push_within(arena, value, growth)?"),
+                None => scalar("bytes", "TextValue::push_within(arena, value, growth)?"),
                 Some(kind) if kind.is_signed => {
                     let cast = if kind.bits() == 64 { "value".into() } else { kind.cast("value") };
                     scalar("signed", &cast)

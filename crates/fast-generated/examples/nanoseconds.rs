@@ -109,7 +109,8 @@ impl Corpus {
 
     fn print<T: Templates>(&self) {
         let mut decoder =
-            match generated::Decoder::<T>::with_options(self.program.clone(), self.options()) {
+            match generated::ModuleDecoder::<T>::with_options(self.program.clone(), self.options())
+            {
                 Ok(decoder) => decoder,
                 Err(error) => return println!("{}: {error}", self.name),
             };
@@ -141,7 +142,8 @@ impl Corpus {
     /// Returns the times of encoding the decoded messages, packet by packet.
     fn encoding<T: Templates>(&self) -> (f64, f64) {
         let options = EncoderOptions::default().reset(self.reset);
-        let Ok(mut encoder) = generated::Encoder::<T>::with_options(self.program.clone(), options)
+        let Ok(mut encoder) =
+            generated::ModuleEncoder::<T>::with_options(self.program.clone(), options)
         else {
             return (f64::NAN, f64::NAN);
         };

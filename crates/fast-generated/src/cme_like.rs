@@ -3,28 +3,28 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f";
@@ -77,7 +77,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::MdIncRefresh81(message) => message.visit(visitor),
             Message::MdIncRefresh84(message) => message.visit(visitor),
@@ -96,7 +96,7 @@ pub struct MdIncRefresh81MdEntries {
     /// `MDPriceLevel` (1023): uInt32, optional, default.
     md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `SecurityID` (48): uInt32, optional, copy.
     security_id: u32,
     /// `RptSeq` (83): uInt32, optional, increment.
@@ -108,11 +108,11 @@ pub struct MdIncRefresh81MdEntries {
     /// `MDEntrySize` (271): int32, optional, delta.
     md_entry_size: i32,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
     /// `NumberOfOrders` (346): uInt32, optional, delta.
     number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
 }
 #[allow(dead_code)]
 impl MdIncRefresh81MdEntries {
@@ -224,12 +224,12 @@ impl MdIncRefresh81MdEntries {
     }
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 7) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -256,7 +256,7 @@ impl MdIncRefresh81MdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 9) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -265,7 +265,7 @@ impl MdIncRefresh81MdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -306,9 +306,9 @@ pub struct MdIncRefresh81 {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pos_dup_flag: Text,
+    pos_dup_flag: TextValue,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdIncRefresh81MdEntries>,
+    pub md_entries: EntryList<MdIncRefresh81MdEntries>,
 }
 #[allow(dead_code)]
 impl MdIncRefresh81 {
@@ -320,12 +320,12 @@ impl MdIncRefresh81 {
     pub const SENDER_COMP_ID: &'static [u8] = b"CME";
     /// `PosDupFlag`, if it is present.
     #[inline]
-    pub fn pos_dup_flag(&self) -> Option<Text> {
+    pub fn pos_dup_flag(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.pos_dup_flag) } else { None }
     }
     /// Sets `PosDupFlag`, or makes it absent.
     #[inline]
-    pub fn set_pos_dup_flag(&mut self, value: Option<Text>) {
+    pub fn set_pos_dup_flag(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.pos_dup_flag = value;
@@ -335,12 +335,12 @@ impl MdIncRefresh81 {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdIncRefresh81 {
@@ -362,7 +362,7 @@ pub struct MdIncRefresh84MdEntries {
     /// `MDUpdateAction` (279): uInt32, mandatory, default.
     pub md_update_action: u32,
     /// `MDEntryType` (269): string, mandatory, default. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `SecurityID` (48): uInt32, mandatory, copy.
     pub security_id: u32,
     /// `RptSeq` (83): uInt32, mandatory, increment.
@@ -376,15 +376,15 @@ pub struct MdIncRefresh84MdEntries {
     /// `TradeVolume` (1020): uInt32, optional, delta.
     trade_volume: u32,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    tick_direction: Text,
+    tick_direction: TextValue,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    trade_condition: Text,
+    trade_condition: TextValue,
     /// `MDEntryTime` (273): uInt32, mandatory, copy.
     pub md_entry_time: u32,
     /// `AggressorSide` (5797): uInt32, optional, default.
     aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    match_event_indicator: Text,
+    match_event_indicator: TextValue,
 }
 #[allow(dead_code)]
 impl MdIncRefresh84MdEntries {
@@ -440,12 +440,12 @@ impl MdIncRefresh84MdEntries {
     }
     /// `TickDirection`, if it is present.
     #[inline]
-    pub fn tick_direction(&self) -> Option<Text> {
+    pub fn tick_direction(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 { Some(self.tick_direction) } else { None }
     }
     /// Sets `TickDirection`, or makes it absent.
     #[inline]
-    pub fn set_tick_direction(&mut self, value: Option<Text>) {
+    pub fn set_tick_direction(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.tick_direction = value;
@@ -456,12 +456,12 @@ impl MdIncRefresh84MdEntries {
     }
     /// `TradeCondition`, if it is present.
     #[inline]
-    pub fn trade_condition(&self) -> Option<Text> {
+    pub fn trade_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 4) != 0 { Some(self.trade_condition) } else { None }
     }
     /// Sets `TradeCondition`, or makes it absent.
     #[inline]
-    pub fn set_trade_condition(&mut self, value: Option<Text>) {
+    pub fn set_trade_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trade_condition = value;
@@ -488,7 +488,7 @@ impl MdIncRefresh84MdEntries {
     }
     /// `MatchEventIndicator`, if it is present.
     #[inline]
-    pub fn match_event_indicator(&self) -> Option<Text> {
+    pub fn match_event_indicator(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 6) != 0 {
             Some(self.match_event_indicator)
         } else {
@@ -497,7 +497,7 @@ impl MdIncRefresh84MdEntries {
     }
     /// Sets `MatchEventIndicator`, or makes it absent.
     #[inline]
-    pub fn set_match_event_indicator(&mut self, value: Option<Text>) {
+    pub fn set_match_event_indicator(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.match_event_indicator = value;
@@ -539,11 +539,11 @@ pub struct MdIncRefresh84 {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pos_dup_flag: Text,
+    pos_dup_flag: TextValue,
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdIncRefresh84MdEntries>,
+    pub md_entries: EntryList<MdIncRefresh84MdEntries>,
 }
 #[allow(dead_code)]
 impl MdIncRefresh84 {
@@ -555,12 +555,12 @@ impl MdIncRefresh84 {
     pub const SENDER_COMP_ID: &'static [u8] = b"CME";
     /// `PosDupFlag`, if it is present.
     #[inline]
-    pub fn pos_dup_flag(&self) -> Option<Text> {
+    pub fn pos_dup_flag(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.pos_dup_flag) } else { None }
     }
     /// Sets `PosDupFlag`, or makes it absent.
     #[inline]
-    pub fn set_pos_dup_flag(&mut self, value: Option<Text>) {
+    pub fn set_pos_dup_flag(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.pos_dup_flag = value;
@@ -570,12 +570,12 @@ impl MdIncRefresh84 {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdIncRefresh84 {
@@ -600,13 +600,13 @@ pub struct MdIncRefresh109MdEntries {
     /// `MDPriceLevel` (1023): uInt32, optional, increment.
     md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `SecurityID` (48): uInt32, mandatory, copy.
     pub security_id: u32,
     /// `RptSeq` (83): uInt32, mandatory, increment.
     pub rpt_seq: u32,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
     /// `MDEntryPx` (270): decimal, mandatory; exponent, default; mantissa, delta.
     pub md_entry_px: Decimal,
     /// `NumberOfOrders` (346): uInt32, optional, default.
@@ -616,11 +616,11 @@ pub struct MdIncRefresh109MdEntries {
     /// `MDEntrySize` (271): int32, optional, delta.
     md_entry_size: i32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
     net_chg_prev_day: Decimal,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    tick_direction: Text,
+    tick_direction: TextValue,
     /// `OpenCloseSettleFlag` (286): uInt32, optional.
     open_close_settle_flag: u32,
     /// `SettlDate` (64): uInt32, optional, default.
@@ -648,12 +648,12 @@ impl MdIncRefresh109MdEntries {
     pub const SECURITY_ID_SOURCE: u32 = 8;
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -696,7 +696,7 @@ impl MdIncRefresh109MdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 4) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -705,7 +705,7 @@ impl MdIncRefresh109MdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -732,12 +732,12 @@ impl MdIncRefresh109MdEntries {
     }
     /// `TickDirection`, if it is present.
     #[inline]
-    pub fn tick_direction(&self) -> Option<Text> {
+    pub fn tick_direction(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 6) != 0 { Some(self.tick_direction) } else { None }
     }
     /// Sets `TickDirection`, or makes it absent.
     #[inline]
-    pub fn set_tick_direction(&mut self, value: Option<Text>) {
+    pub fn set_tick_direction(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.tick_direction = value;
@@ -817,11 +817,11 @@ pub struct MdIncRefresh109 {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pos_dup_flag: Text,
+    pos_dup_flag: TextValue,
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdIncRefresh109MdEntries>,
+    pub md_entries: EntryList<MdIncRefresh109MdEntries>,
 }
 #[allow(dead_code)]
 impl MdIncRefresh109 {
@@ -833,12 +833,12 @@ impl MdIncRefresh109 {
     pub const SENDER_COMP_ID: &'static [u8] = b"CME";
     /// `PosDupFlag`, if it is present.
     #[inline]
-    pub fn pos_dup_flag(&self) -> Option<Text> {
+    pub fn pos_dup_flag(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.pos_dup_flag) } else { None }
     }
     /// Sets `PosDupFlag`, or makes it absent.
     #[inline]
-    pub fn set_pos_dup_flag(&mut self, value: Option<Text>) {
+    pub fn set_pos_dup_flag(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.pos_dup_flag = value;
@@ -848,12 +848,12 @@ impl MdIncRefresh109 {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdIncRefresh109 {
@@ -1067,7 +1067,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 29 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE,
-            Some(const { Text::literal(b"J") }),
+            Some(const { TextValue::literal(b"J") }),
         )
     {
         Some(text) => text,
@@ -1200,7 +1200,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 22) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"2") })
+        Some(const { TextValue::literal(b"2") })
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -1222,7 +1222,7 @@ impl LaneSegment for MdIncRefresh81MdEntries {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
         out.md_price_level = lanes[1];
-        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.md_entry_type = TextValue::of_lane(lanes[2]);
         out.security_id = lanes[4];
         out.rpt_seq = lanes[5];
         out.md_entry_px = Decimal {
@@ -1231,9 +1231,9 @@ impl LaneSegment for MdIncRefresh81MdEntries {
         };
         out.md_entry_time = lanes[8];
         out.md_entry_size = lanes[9] as i32;
-        out.quote_condition = Text::of_lane(lanes[10]);
+        out.quote_condition = TextValue::of_lane(lanes[10]);
         out.number_of_orders = lanes[11];
-        out.trading_session_id = Text::of_lane(lanes[12]);
+        out.trading_session_id = TextValue::of_lane(lanes[12]);
         out.present = [present];
     }
     #[inline(always)]
@@ -1375,7 +1375,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
     out.md_entry_type = if map & (1 << 30) != 0 {
         c.ascii(x)?
     } else {
-        const { Text::literal(b"2") }
+        const { TextValue::literal(b"2") }
     };
     let value = if map & (1 << 29) != 0 {
         let value = c.unsigned_varied::<{ max::U32 }>(x)?;
@@ -1507,7 +1507,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 21) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"1") })
+        Some(const { TextValue::literal(b"1") })
     };
     if let Some(value) = value {
         out.match_event_indicator = value;
@@ -1528,7 +1528,7 @@ impl LaneSegment for MdIncRefresh84MdEntries {
     fn fill(lanes: &LaneValues, present: u64, out: &mut MdIncRefresh84MdEntries) {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
-        out.md_entry_type = Text::of_lane(lanes[1]);
+        out.md_entry_type = TextValue::of_lane(lanes[1]);
         out.security_id = lanes[2];
         out.rpt_seq = lanes[3];
         out.md_entry_px = Decimal {
@@ -1541,11 +1541,11 @@ impl LaneSegment for MdIncRefresh84MdEntries {
             exponent: lanes[7] as i32,
         };
         out.trade_volume = lanes[9];
-        out.tick_direction = Text::of_lane(lanes[10]);
-        out.trade_condition = Text::of_lane(lanes[11]);
+        out.tick_direction = TextValue::of_lane(lanes[10]);
+        out.trade_condition = TextValue::of_lane(lanes[11]);
         out.md_entry_time = lanes[12];
         out.aggressor_side = lanes[13];
-        out.match_event_indicator = Text::of_lane(lanes[14]);
+        out.match_event_indicator = TextValue::of_lane(lanes[14]);
         out.present = [present];
     }
     #[inline(always)]
@@ -1751,7 +1751,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 29 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE_2,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -1841,7 +1841,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 22) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"2") })
+        Some(const { TextValue::literal(b"2") })
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -1917,10 +1917,10 @@ impl LaneSegment for MdIncRefresh109MdEntries {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
         out.md_price_level = lanes[1];
-        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.md_entry_type = TextValue::of_lane(lanes[2]);
         out.security_id = lanes[3];
         out.rpt_seq = lanes[4];
-        out.quote_condition = Text::of_lane(lanes[5]);
+        out.quote_condition = TextValue::of_lane(lanes[5]);
         out.md_entry_px = Decimal {
             mantissa: i64::from(lanes[7] as i32),
             exponent: lanes[6] as i32,
@@ -1928,12 +1928,12 @@ impl LaneSegment for MdIncRefresh109MdEntries {
         out.number_of_orders = lanes[8];
         out.md_entry_time = lanes[9];
         out.md_entry_size = lanes[10] as i32;
-        out.trading_session_id = Text::of_lane(lanes[11]);
+        out.trading_session_id = TextValue::of_lane(lanes[11]);
         out.net_chg_prev_day = Decimal {
             mantissa: i64::from(lanes[13] as i32),
             exponent: lanes[12] as i32,
         };
-        out.tick_direction = Text::of_lane(lanes[14]);
+        out.tick_direction = TextValue::of_lane(lanes[14]);
         out.open_close_settle_flag = lanes[15];
         out.settl_date = lanes[16];
         out.present = [present];
@@ -2076,7 +2076,7 @@ impl EncodeSegment for MdIncRefresh81MdEntries {
                 !m
                     .trading_session_id()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"2") })
+                        text.is_short_text(const { TextValue::literal(b"2") })
                     }),
             );
         let map_at = o.begin_behind::<3>(map << 54)?;
@@ -2099,7 +2099,7 @@ impl EncodeSegment for MdIncRefresh81MdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"J") }),
+                Some(const { TextValue::literal(b"J") }),
                 arena,
             )
         {
@@ -2254,7 +2254,7 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
                 !m
                     .match_event_indicator()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"1") })
+                        text.is_short_text(const { TextValue::literal(b"1") })
                     }),
             );
         let map_at = o.begin_behind::<4>(map << 53)?;
@@ -2263,7 +2263,7 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
             first |= 1 << 6;
             o.unsigned(u64::from(m.md_update_action))?;
         }
-        if !m.md_entry_type.is_short_text(const { Text::literal(b"2") }) {
+        if !m.md_entry_type.is_short_text(const { TextValue::literal(b"2") }) {
             first |= 1 << 5;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
@@ -2429,7 +2429,7 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
                 !m
                     .trading_session_id()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"2") })
+                        text.is_short_text(const { TextValue::literal(b"2") })
                     }),
             ) << 3;
         if let Some(value) = m.net_chg_prev_day() {
@@ -2467,7 +2467,7 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE_2,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -2636,7 +2636,7 @@ impl MdIncRefresh81MdEntries {
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if rt::fill::is_present(record.value(3)) {
             self.present[0] |= 1 << 2;
@@ -2661,7 +2661,7 @@ impl MdIncRefresh81MdEntries {
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::bytes(record.value(9)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 7;
         }
         if let Some(value) = rt::fill::unsigned(record.value(10)) {
@@ -2669,44 +2669,44 @@ impl MdIncRefresh81MdEntries {
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+            visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
-        visitor.value(2, Value::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(2, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(3, Value::Constant)?;
+            visitor.value(3, ModuleValue::Constant)?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(4, Value::UInt(u64::from(self.security_id)))?;
+            visitor.value(4, ModuleValue::UInt(u64::from(self.security_id)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(5, Value::UInt(u64::from(self.rpt_seq)))?;
+            visitor.value(5, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(6, Value::Decimal(self.md_entry_px))?;
+            visitor.value(6, ModuleValue::Decimal(self.md_entry_px))?;
         }
-        visitor.value(7, Value::UInt(u64::from(self.md_entry_time)))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(8, Value::Int(i64::from(self.md_entry_size)))?;
+            visitor.value(8, ModuleValue::Int(i64::from(self.md_entry_size)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(9, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(9, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(10, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(10, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(11, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(11, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2731,7 +2731,7 @@ impl MdIncRefresh81 {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
+            self.pos_dup_flag = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let FieldValue::Sequence(entries) = record.value(6) {
@@ -2750,12 +2750,12 @@ impl MdIncRefresh81 {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.pos_dup_flag.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)))?;
         }
         visitor.begin_sequence(6, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
@@ -2782,7 +2782,7 @@ impl MdIncRefresh84MdEntries {
             self.md_update_action = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(3)) {
             self.security_id = value as u32;
@@ -2806,11 +2806,11 @@ impl MdIncRefresh84MdEntries {
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(9)) {
-            self.tick_direction = Text::push_within(arena, value, growth)?;
+            self.tick_direction = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.trade_condition = Text::push_within(arena, value, growth)?;
+            self.trade_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::unsigned(record.value(11)) {
@@ -2821,39 +2821,40 @@ impl MdIncRefresh84MdEntries {
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.match_event_indicator = Text::push_within(arena, value, growth)?;
+            self.match_event_indicator = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
-        visitor.value(1, Value::Bytes(self.md_entry_type.bytes(arena)))?;
-        visitor.value(3, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(4, Value::UInt(u64::from(self.rpt_seq)))?;
-        visitor.value(5, Value::Decimal(self.md_entry_px))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
+        visitor.value(1, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
+        visitor.value(5, ModuleValue::Decimal(self.md_entry_px))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(6, Value::Int(i64::from(self.md_entry_size)))?;
+            visitor.value(6, ModuleValue::Int(i64::from(self.md_entry_size)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(7, Value::Decimal(self.net_chg_prev_day))?;
+            visitor.value(7, ModuleValue::Decimal(self.net_chg_prev_day))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(8, Value::UInt(u64::from(self.trade_volume)))?;
+            visitor.value(8, ModuleValue::UInt(u64::from(self.trade_volume)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(9, Value::Bytes(self.tick_direction.bytes(arena)))?;
+            visitor.value(9, ModuleValue::Bytes(self.tick_direction.bytes(arena)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(10, Value::Bytes(self.trade_condition.bytes(arena)))?;
+            visitor.value(10, ModuleValue::Bytes(self.trade_condition.bytes(arena)))?;
         }
-        visitor.value(11, Value::UInt(u64::from(self.md_entry_time)))?;
+        visitor.value(11, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(12, Value::UInt(u64::from(self.aggressor_side)))?;
+            visitor.value(12, ModuleValue::UInt(u64::from(self.aggressor_side)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(13, Value::Bytes(self.match_event_indicator.bytes(arena)))?;
+            visitor
+                .value(13, ModuleValue::Bytes(self.match_event_indicator.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2878,7 +2879,7 @@ impl MdIncRefresh84 {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
+            self.pos_dup_flag = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -2900,14 +2901,14 @@ impl MdIncRefresh84 {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.pos_dup_flag.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)))?;
         }
-        visitor.value(6, Value::UInt(u64::from(self.trade_date)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.trade_date)))?;
         visitor.begin_sequence(7, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -2937,7 +2938,7 @@ impl MdIncRefresh109MdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(4)) {
             self.security_id = value as u32;
@@ -2946,7 +2947,7 @@ impl MdIncRefresh109MdEntries {
             self.rpt_seq = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::decimal(record.value(7)) {
@@ -2964,7 +2965,7 @@ impl MdIncRefresh109MdEntries {
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::decimal(record.value(12)) {
@@ -2972,7 +2973,7 @@ impl MdIncRefresh109MdEntries {
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.tick_direction = Text::push_within(arena, value, growth)?;
+            self.tick_direction = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::unsigned(record.value(14)) {
@@ -2986,39 +2987,40 @@ impl MdIncRefresh109MdEntries {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
-        visitor.value(2, Value::Bytes(self.md_entry_type.bytes(arena)))?;
-        visitor.value(4, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(5, Value::UInt(u64::from(self.rpt_seq)))?;
+        visitor.value(2, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(6, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(6, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
-        visitor.value(7, Value::Decimal(self.md_entry_px))?;
+        visitor.value(7, ModuleValue::Decimal(self.md_entry_px))?;
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(8, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(8, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
-        visitor.value(9, Value::UInt(u64::from(self.md_entry_time)))?;
+        visitor.value(9, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(10, Value::Int(i64::from(self.md_entry_size)))?;
+            visitor.value(10, ModuleValue::Int(i64::from(self.md_entry_size)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(11, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(11, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(12, Value::Decimal(self.net_chg_prev_day))?;
+            visitor.value(12, ModuleValue::Decimal(self.net_chg_prev_day))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(13, Value::Bytes(self.tick_direction.bytes(arena)))?;
+            visitor.value(13, ModuleValue::Bytes(self.tick_direction.bytes(arena)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(14, Value::UInt(u64::from(self.open_close_settle_flag)))?;
+            visitor
+                .value(14, ModuleValue::UInt(u64::from(self.open_close_settle_flag)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(15, Value::UInt(u64::from(self.settl_date)))?;
+            visitor.value(15, ModuleValue::UInt(u64::from(self.settl_date)))?;
         }
         Ok(())
     }
@@ -3043,7 +3045,7 @@ impl MdIncRefresh109 {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
+            self.pos_dup_flag = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -3065,14 +3067,14 @@ impl MdIncRefresh109 {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.pos_dup_flag.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)))?;
         }
-        visitor.value(6, Value::UInt(u64::from(self.trade_date)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.trade_date)))?;
         visitor.begin_sequence(7, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -3089,13 +3091,13 @@ impl MdIncRefresh81 {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"CME"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"CME"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+            visitor.value::<5, 43>(ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)));
         }
         if visitor.begin_sequence(6, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
@@ -3110,15 +3112,15 @@ impl MdIncRefresh84 {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"CME"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"CME"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+            visitor.value::<5, 43>(ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)));
         }
-        visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
+        visitor.value::<6, 75>(ModuleValue::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(7, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -3132,15 +3134,15 @@ impl MdIncRefresh109 {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"CME"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"CME"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+            visitor.value::<5, 43>(ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)));
         }
-        visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
+        visitor.value::<6, 75>(ModuleValue::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(7, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -3153,36 +3155,42 @@ impl rt::ShowTags for MdIncRefresh81MdEntries {
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+            visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<1, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
-        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<2, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<3, 22>(Value::UInt(8));
+            visitor.value::<3, 22>(ModuleValue::UInt(8));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<4, 48>(Value::UInt(u64::from(self.security_id)));
+            visitor.value::<4, 48>(ModuleValue::UInt(u64::from(self.security_id)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<5, 83>(Value::UInt(u64::from(self.rpt_seq)));
+            visitor.value::<5, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<6, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<6, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
-        visitor.value::<7, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        visitor.value::<7, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<8, 271>(Value::Int(i64::from(self.md_entry_size)));
+            visitor.value::<8, 271>(ModuleValue::Int(i64::from(self.md_entry_size)));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<9, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<9, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<10, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor
+                .value::<10, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<11, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    11,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
     }
 }
@@ -3190,37 +3198,39 @@ impl rt::ShowTags for MdIncRefresh84MdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
-        visitor.value::<1, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
-        visitor.value::<2, 22>(Value::UInt(8));
-        visitor.value::<3, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<4, 83>(Value::UInt(u64::from(self.rpt_seq)));
-        visitor.value::<5, 270>(Value::Decimal(self.md_entry_px));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
+        visitor.value::<1, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<2, 22>(ModuleValue::UInt(8));
+        visitor.value::<3, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<4, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<5, 270>(ModuleValue::Decimal(self.md_entry_px));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<6, 271>(Value::Int(i64::from(self.md_entry_size)));
+            visitor.value::<6, 271>(ModuleValue::Int(i64::from(self.md_entry_size)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<7, 451>(Value::Decimal(self.net_chg_prev_day));
+            visitor.value::<7, 451>(ModuleValue::Decimal(self.net_chg_prev_day));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<8, 1020>(Value::UInt(u64::from(self.trade_volume)));
+            visitor.value::<8, 1020>(ModuleValue::UInt(u64::from(self.trade_volume)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<9, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+            visitor
+                .value::<9, 274>(ModuleValue::Bytes(self.tick_direction.bytes(arena)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<10, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+            visitor
+                .value::<10, 277>(ModuleValue::Bytes(self.trade_condition.bytes(arena)));
         }
-        visitor.value::<11, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        visitor.value::<11, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<12, 5797>(Value::UInt(u64::from(self.aggressor_side)));
+            visitor.value::<12, 5797>(ModuleValue::UInt(u64::from(self.aggressor_side)));
         }
         if self.present[0] & (1 << 6) != 0 {
             visitor
                 .value::<
                     13,
                     5799,
-                >(Value::Bytes(self.match_event_indicator.bytes(arena)));
+                >(ModuleValue::Bytes(self.match_event_indicator.bytes(arena)));
         }
     }
 }
@@ -3228,40 +3238,49 @@ impl rt::ShowTags for MdIncRefresh109MdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<1, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
-        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
-        visitor.value::<3, 22>(Value::UInt(8));
-        visitor.value::<4, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<5, 83>(Value::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<2, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<3, 22>(ModuleValue::UInt(8));
+        visitor.value::<4, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<5, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<6, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<6, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
-        visitor.value::<7, 270>(Value::Decimal(self.md_entry_px));
+        visitor.value::<7, 270>(ModuleValue::Decimal(self.md_entry_px));
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<8, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<8, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
-        visitor.value::<9, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        visitor.value::<9, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<10, 271>(Value::Int(i64::from(self.md_entry_size)));
+            visitor.value::<10, 271>(ModuleValue::Int(i64::from(self.md_entry_size)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<11, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    11,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<12, 451>(Value::Decimal(self.net_chg_prev_day));
+            visitor.value::<12, 451>(ModuleValue::Decimal(self.net_chg_prev_day));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<13, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+            visitor
+                .value::<13, 274>(ModuleValue::Bytes(self.tick_direction.bytes(arena)));
         }
         if self.present[0] & (1 << 7) != 0 {
             visitor
-                .value::<14, 286>(Value::UInt(u64::from(self.open_close_settle_flag)));
+                .value::<
+                    14,
+                    286,
+                >(ModuleValue::UInt(u64::from(self.open_close_settle_flag)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<15, 64>(Value::UInt(u64::from(self.settl_date)));
+            visitor.value::<15, 64>(ModuleValue::UInt(u64::from(self.settl_date)));
         }
     }
 }
@@ -3513,7 +3532,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

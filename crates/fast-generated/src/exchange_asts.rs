@@ -3,28 +3,28 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6";
@@ -77,7 +77,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::Orders(message) => message.visit(visitor),
             Message::Statistics(message) => message.visit(visitor),
@@ -94,11 +94,11 @@ pub struct OrdersMdEntries {
     /// `MDUpdateAction` (279): uInt32, optional, copy.
     md_update_action: u32,
     /// `MDEntryType` (269): string, optional, copy. The message's `text` gives its bytes.
-    md_entry_type: Text,
+    md_entry_type: TextValue,
     /// `MDEntryID` (278): string, optional. The message's `text` gives its bytes.
-    md_entry_id: Text,
+    md_entry_id: TextValue,
     /// `Symbol` (55): string, optional, copy. The message's `text` gives its bytes.
-    symbol: Text,
+    symbol: TextValue,
     /// `RptSeq` (83): int32, optional.
     rpt_seq: i32,
     /// `MDEntryDate` (272): uInt32, optional, copy.
@@ -112,13 +112,13 @@ pub struct OrdersMdEntries {
     /// `MDEntrySize` (271): decimal, optional, copy.
     md_entry_size: Decimal,
     /// `DealNumber` (9885): string, optional. The message's `text` gives its bytes.
-    deal_number: Text,
+    deal_number: TextValue,
     /// `Yield` (236): decimal, optional, copy.
     yield_: Decimal,
     /// `OrderStatus` (10505): string, optional, copy. The message's `text` gives its bytes.
-    order_status: Text,
+    order_status: TextValue,
     /// `TradingSessionID` (336): string, optional, copy. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
 }
 #[allow(dead_code)]
 impl OrdersMdEntries {
@@ -140,12 +140,12 @@ impl OrdersMdEntries {
     }
     /// `MDEntryType`, if it is present.
     #[inline]
-    pub fn md_entry_type(&self) -> Option<Text> {
+    pub fn md_entry_type(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.md_entry_type) } else { None }
     }
     /// Sets `MDEntryType`, or makes it absent.
     #[inline]
-    pub fn set_md_entry_type(&mut self, value: Option<Text>) {
+    pub fn set_md_entry_type(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.md_entry_type = value;
@@ -156,12 +156,12 @@ impl OrdersMdEntries {
     }
     /// `MDEntryID`, if it is present.
     #[inline]
-    pub fn md_entry_id(&self) -> Option<Text> {
+    pub fn md_entry_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 2) != 0 { Some(self.md_entry_id) } else { None }
     }
     /// Sets `MDEntryID`, or makes it absent.
     #[inline]
-    pub fn set_md_entry_id(&mut self, value: Option<Text>) {
+    pub fn set_md_entry_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.md_entry_id = value;
@@ -172,12 +172,12 @@ impl OrdersMdEntries {
     }
     /// `Symbol`, if it is present.
     #[inline]
-    pub fn symbol(&self) -> Option<Text> {
+    pub fn symbol(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 { Some(self.symbol) } else { None }
     }
     /// Sets `Symbol`, or makes it absent.
     #[inline]
-    pub fn set_symbol(&mut self, value: Option<Text>) {
+    pub fn set_symbol(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.symbol = value;
@@ -284,12 +284,12 @@ impl OrdersMdEntries {
     }
     /// `DealNumber`, if it is present.
     #[inline]
-    pub fn deal_number(&self) -> Option<Text> {
+    pub fn deal_number(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 10) != 0 { Some(self.deal_number) } else { None }
     }
     /// Sets `DealNumber`, or makes it absent.
     #[inline]
-    pub fn set_deal_number(&mut self, value: Option<Text>) {
+    pub fn set_deal_number(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.deal_number = value;
@@ -316,12 +316,12 @@ impl OrdersMdEntries {
     }
     /// `OrderStatus`, if it is present.
     #[inline]
-    pub fn order_status(&self) -> Option<Text> {
+    pub fn order_status(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 12) != 0 { Some(self.order_status) } else { None }
     }
     /// Sets `OrderStatus`, or makes it absent.
     #[inline]
-    pub fn set_order_status(&mut self, value: Option<Text>) {
+    pub fn set_order_status(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.order_status = value;
@@ -332,7 +332,7 @@ impl OrdersMdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 13) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -341,7 +341,7 @@ impl OrdersMdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -382,7 +382,7 @@ pub struct Orders {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<OrdersMdEntries>,
+    pub md_entries: EntryList<OrdersMdEntries>,
 }
 #[allow(dead_code)]
 impl Orders {
@@ -393,12 +393,12 @@ impl Orders {
     /// `SenderCompID` (49), constant.
     pub const SENDER_COMP_ID: &'static [u8] = b"EXCH";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Orders {
@@ -419,9 +419,9 @@ pub struct StatisticsMdEntries {
     /// `MDUpdateAction` (279): uInt32, optional, copy.
     md_update_action: u32,
     /// `MDEntryType` (269): string, optional, copy. The message's `text` gives its bytes.
-    md_entry_type: Text,
+    md_entry_type: TextValue,
     /// `Symbol` (55): string, optional, copy. The message's `text` gives its bytes.
-    symbol: Text,
+    symbol: TextValue,
     /// `RptSeq` (83): int32, optional.
     rpt_seq: i32,
     /// `MDEntryDate` (272): uInt32, optional, copy.
@@ -439,15 +439,15 @@ pub struct StatisticsMdEntries {
     /// `NumberOfTrades` (6139): int32, optional.
     number_of_trades: i32,
     /// `TradingSessionSubID` (625): string, optional, copy. The message's `text` gives its bytes.
-    trading_session_sub_id: Text,
+    trading_session_sub_id: TextValue,
     /// `QuoteCondition` (276): string, optional, copy. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
     /// `TradeCondition` (277): string, optional. The message's `text` gives its bytes.
-    trade_condition: Text,
+    trade_condition: TextValue,
     /// `SettlDate` (64): uInt32, optional, copy.
     settl_date: u32,
     /// `SettleType` (5459): string, optional, copy. The message's `text` gives its bytes.
-    settle_type: Text,
+    settle_type: TextValue,
 }
 #[allow(dead_code)]
 impl StatisticsMdEntries {
@@ -469,12 +469,12 @@ impl StatisticsMdEntries {
     }
     /// `MDEntryType`, if it is present.
     #[inline]
-    pub fn md_entry_type(&self) -> Option<Text> {
+    pub fn md_entry_type(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.md_entry_type) } else { None }
     }
     /// Sets `MDEntryType`, or makes it absent.
     #[inline]
-    pub fn set_md_entry_type(&mut self, value: Option<Text>) {
+    pub fn set_md_entry_type(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.md_entry_type = value;
@@ -485,12 +485,12 @@ impl StatisticsMdEntries {
     }
     /// `Symbol`, if it is present.
     #[inline]
-    pub fn symbol(&self) -> Option<Text> {
+    pub fn symbol(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 2) != 0 { Some(self.symbol) } else { None }
     }
     /// Sets `Symbol`, or makes it absent.
     #[inline]
-    pub fn set_symbol(&mut self, value: Option<Text>) {
+    pub fn set_symbol(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.symbol = value;
@@ -629,7 +629,7 @@ impl StatisticsMdEntries {
     }
     /// `TradingSessionSubID`, if it is present.
     #[inline]
-    pub fn trading_session_sub_id(&self) -> Option<Text> {
+    pub fn trading_session_sub_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 11) != 0 {
             Some(self.trading_session_sub_id)
         } else {
@@ -638,7 +638,7 @@ impl StatisticsMdEntries {
     }
     /// Sets `TradingSessionSubID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_sub_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_sub_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_sub_id = value;
@@ -649,12 +649,12 @@ impl StatisticsMdEntries {
     }
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 12) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -665,12 +665,12 @@ impl StatisticsMdEntries {
     }
     /// `TradeCondition`, if it is present.
     #[inline]
-    pub fn trade_condition(&self) -> Option<Text> {
+    pub fn trade_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 13) != 0 { Some(self.trade_condition) } else { None }
     }
     /// Sets `TradeCondition`, or makes it absent.
     #[inline]
-    pub fn set_trade_condition(&mut self, value: Option<Text>) {
+    pub fn set_trade_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trade_condition = value;
@@ -697,12 +697,12 @@ impl StatisticsMdEntries {
     }
     /// `SettleType`, if it is present.
     #[inline]
-    pub fn settle_type(&self) -> Option<Text> {
+    pub fn settle_type(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 15) != 0 { Some(self.settle_type) } else { None }
     }
     /// Sets `SettleType`, or makes it absent.
     #[inline]
-    pub fn set_settle_type(&mut self, value: Option<Text>) {
+    pub fn set_settle_type(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.settle_type = value;
@@ -745,7 +745,7 @@ pub struct Statistics {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<StatisticsMdEntries>,
+    pub md_entries: EntryList<StatisticsMdEntries>,
 }
 #[allow(dead_code)]
 impl Statistics {
@@ -756,12 +756,12 @@ impl Statistics {
     /// `SenderCompID` (49), constant.
     pub const SENDER_COMP_ID: &'static [u8] = b"EXCH";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Statistics {
@@ -780,9 +780,9 @@ pub struct DefinitionMarketSegmentsTradingSessionRules {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `TradingSessionID` (336): string, mandatory. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    pub trading_session_id: TextValue,
     /// `TradingSessionSubID` (625): string, optional. The message's `text` gives its bytes.
-    trading_session_sub_id: Text,
+    trading_session_sub_id: TextValue,
     /// `SecurityTradingStatus` (326): int32, optional.
     security_trading_status: i32,
     /// `OrderNote` (9680): int32, optional.
@@ -792,7 +792,7 @@ pub struct DefinitionMarketSegmentsTradingSessionRules {
 impl DefinitionMarketSegmentsTradingSessionRules {
     /// `TradingSessionSubID`, if it is present.
     #[inline]
-    pub fn trading_session_sub_id(&self) -> Option<Text> {
+    pub fn trading_session_sub_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 {
             Some(self.trading_session_sub_id)
         } else {
@@ -801,7 +801,7 @@ impl DefinitionMarketSegmentsTradingSessionRules {
     }
     /// Sets `TradingSessionSubID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_sub_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_sub_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_sub_id = value;
@@ -866,7 +866,7 @@ pub struct DefinitionMarketSegments {
     /// `RoundLot` (561): decimal, optional.
     round_lot: Decimal,
     /// `TradingSessionRules`: sequence, optional; its length is `NoTradingSessionRules` (1309).
-    trading_session_rules: Entries<DefinitionMarketSegmentsTradingSessionRules>,
+    trading_session_rules: EntryList<DefinitionMarketSegmentsTradingSessionRules>,
 }
 #[allow(dead_code)]
 impl DefinitionMarketSegments {
@@ -890,7 +890,7 @@ impl DefinitionMarketSegments {
     #[inline]
     pub fn trading_session_rules(
         &self,
-    ) -> Option<&Entries<DefinitionMarketSegmentsTradingSessionRules>> {
+    ) -> Option<&EntryList<DefinitionMarketSegmentsTradingSessionRules>> {
         if self.present[0] & (1 << 1) != 0 {
             Some(&self.trading_session_rules)
         } else {
@@ -901,7 +901,7 @@ impl DefinitionMarketSegments {
     pub fn set_trading_session_rules(
         &mut self,
         present: bool,
-    ) -> &mut Entries<DefinitionMarketSegmentsTradingSessionRules> {
+    ) -> &mut EntryList<DefinitionMarketSegmentsTradingSessionRules> {
         self.present[0] = self.present[0] & !(1 << 1) | u64::from(present) << 1;
         &mut self.trading_session_rules
     }
@@ -927,21 +927,21 @@ pub struct Definition {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `MessageEncoding` (347): string, mandatory, default. The message's `text` gives its bytes.
-    pub message_encoding: Text,
+    pub message_encoding: TextValue,
     /// `TotNumReports` (911): int32, optional, copy.
     tot_num_reports: i32,
     /// `Symbol` (55): string, optional, copy. The message's `text` gives its bytes.
-    symbol: Text,
+    symbol: TextValue,
     /// `SecurityID` (48): byteVector, optional. The message's `text` gives its bytes.
-    security_id: Text,
+    security_id: TextValue,
     /// `SecurityIDSource` (22): byteVector, optional. The message's `text` gives its bytes.
-    security_id_source: Text,
+    security_id_source: TextValue,
     /// `Product` (460): int32, optional, copy.
     product: i32,
     /// `CFICode` (461): byteVector, optional. The message's `text` gives its bytes.
-    cfi_code: Text,
+    cfi_code: TextValue,
     /// `SecurityType` (167): byteVector, optional. The message's `text` gives its bytes.
-    security_type: Text,
+    security_type: TextValue,
     /// `MaturityDate` (541): uInt32, optional, copy.
     maturity_date: u32,
     /// `CouponRate` (223): decimal, optional.
@@ -949,13 +949,13 @@ pub struct Definition {
     /// `MinPriceIncrement` (969): decimal, optional.
     min_price_increment: Decimal,
     /// `EncodedShortSecurityDesc` (5383): byteVector, optional. The message's `text` gives its bytes.
-    encoded_short_security_desc: Text,
+    encoded_short_security_desc: TextValue,
     /// `EncodedSecurityDesc` (351): byteVector, optional. The message's `text` gives its bytes.
-    encoded_security_desc: Text,
+    encoded_security_desc: TextValue,
     /// `MarketSegments`: sequence, optional; its length is `NoMarketSegments` (1310).
-    market_segments: Entries<DefinitionMarketSegments>,
+    market_segments: EntryList<DefinitionMarketSegments>,
     /// `SettlCurrency` (120): string, optional, copy. The message's `text` gives its bytes.
-    settl_currency: Text,
+    settl_currency: TextValue,
     /// `FaceValue` (5850): decimal, optional.
     face_value: Decimal,
     /// `SettlDate` (64): uInt32, optional, copy.
@@ -987,12 +987,12 @@ impl Definition {
     }
     /// `Symbol`, if it is present.
     #[inline]
-    pub fn symbol(&self) -> Option<Text> {
+    pub fn symbol(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.symbol) } else { None }
     }
     /// Sets `Symbol`, or makes it absent.
     #[inline]
-    pub fn set_symbol(&mut self, value: Option<Text>) {
+    pub fn set_symbol(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.symbol = value;
@@ -1003,12 +1003,12 @@ impl Definition {
     }
     /// `SecurityID`, if it is present.
     #[inline]
-    pub fn security_id(&self) -> Option<Text> {
+    pub fn security_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 2) != 0 { Some(self.security_id) } else { None }
     }
     /// Sets `SecurityID`, or makes it absent.
     #[inline]
-    pub fn set_security_id(&mut self, value: Option<Text>) {
+    pub fn set_security_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.security_id = value;
@@ -1019,7 +1019,7 @@ impl Definition {
     }
     /// `SecurityIDSource`, if it is present.
     #[inline]
-    pub fn security_id_source(&self) -> Option<Text> {
+    pub fn security_id_source(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 {
             Some(self.security_id_source)
         } else {
@@ -1028,7 +1028,7 @@ impl Definition {
     }
     /// Sets `SecurityIDSource`, or makes it absent.
     #[inline]
-    pub fn set_security_id_source(&mut self, value: Option<Text>) {
+    pub fn set_security_id_source(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.security_id_source = value;
@@ -1055,12 +1055,12 @@ impl Definition {
     }
     /// `CFICode`, if it is present.
     #[inline]
-    pub fn cfi_code(&self) -> Option<Text> {
+    pub fn cfi_code(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 5) != 0 { Some(self.cfi_code) } else { None }
     }
     /// Sets `CFICode`, or makes it absent.
     #[inline]
-    pub fn set_cfi_code(&mut self, value: Option<Text>) {
+    pub fn set_cfi_code(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.cfi_code = value;
@@ -1071,12 +1071,12 @@ impl Definition {
     }
     /// `SecurityType`, if it is present.
     #[inline]
-    pub fn security_type(&self) -> Option<Text> {
+    pub fn security_type(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 6) != 0 { Some(self.security_type) } else { None }
     }
     /// Sets `SecurityType`, or makes it absent.
     #[inline]
-    pub fn set_security_type(&mut self, value: Option<Text>) {
+    pub fn set_security_type(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.security_type = value;
@@ -1139,7 +1139,7 @@ impl Definition {
     }
     /// `EncodedShortSecurityDesc`, if it is present.
     #[inline]
-    pub fn encoded_short_security_desc(&self) -> Option<Text> {
+    pub fn encoded_short_security_desc(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 10) != 0 {
             Some(self.encoded_short_security_desc)
         } else {
@@ -1148,7 +1148,7 @@ impl Definition {
     }
     /// Sets `EncodedShortSecurityDesc`, or makes it absent.
     #[inline]
-    pub fn set_encoded_short_security_desc(&mut self, value: Option<Text>) {
+    pub fn set_encoded_short_security_desc(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.encoded_short_security_desc = value;
@@ -1159,7 +1159,7 @@ impl Definition {
     }
     /// `EncodedSecurityDesc`, if it is present.
     #[inline]
-    pub fn encoded_security_desc(&self) -> Option<Text> {
+    pub fn encoded_security_desc(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 11) != 0 {
             Some(self.encoded_security_desc)
         } else {
@@ -1168,7 +1168,7 @@ impl Definition {
     }
     /// Sets `EncodedSecurityDesc`, or makes it absent.
     #[inline]
-    pub fn set_encoded_security_desc(&mut self, value: Option<Text>) {
+    pub fn set_encoded_security_desc(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.encoded_security_desc = value;
@@ -1179,25 +1179,25 @@ impl Definition {
     }
     /// `MarketSegments`, if it is present.
     #[inline]
-    pub fn market_segments(&self) -> Option<&Entries<DefinitionMarketSegments>> {
+    pub fn market_segments(&self) -> Option<&EntryList<DefinitionMarketSegments>> {
         if self.present[0] & (1 << 12) != 0 { Some(&self.market_segments) } else { None }
     }
     /// Makes `MarketSegments` present or absent, and gives access to it.
     pub fn set_market_segments(
         &mut self,
         present: bool,
-    ) -> &mut Entries<DefinitionMarketSegments> {
+    ) -> &mut EntryList<DefinitionMarketSegments> {
         self.present[0] = self.present[0] & !(1 << 12) | u64::from(present) << 12;
         &mut self.market_segments
     }
     /// `SettlCurrency`, if it is present.
     #[inline]
-    pub fn settl_currency(&self) -> Option<Text> {
+    pub fn settl_currency(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 13) != 0 { Some(self.settl_currency) } else { None }
     }
     /// Sets `SettlCurrency`, or makes it absent.
     #[inline]
-    pub fn set_settl_currency(&mut self, value: Option<Text>) {
+    pub fn set_settl_currency(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.settl_currency = value;
@@ -1239,12 +1239,12 @@ impl Definition {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Definition {
@@ -1908,7 +1908,7 @@ fn decode_definition_fields<'b, K: CpuKernel>(
     out.message_encoding = if map & (1 << 30) != 0 {
         c.ascii(x)?
     } else {
-        const { Text::literal(b"UTF-8") }
+        const { TextValue::literal(b"UTF-8") }
     };
     let value = if map & (1 << 29) != 0 {
         let value = c.signed_nullable::<32>(x)?;
@@ -2505,7 +2505,7 @@ fn encode_definition_fields<'o, K: CpuKernel>(
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if !m.message_encoding.is_short_text(const { Text::literal(b"UTF-8") }) {
+    if !m.message_encoding.is_short_text(const { TextValue::literal(b"UTF-8") }) {
         first |= 1 << 5;
         o.ascii(m.message_encoding, false, arena, x)?;
     }
@@ -2621,15 +2621,15 @@ impl OrdersMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_id = Text::push_within(arena, value, growth)?;
+            self.md_entry_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(3)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::signed(record.value(4)) {
@@ -2657,7 +2657,7 @@ impl OrdersMdEntries {
             self.present[0] |= 1 << 9;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.deal_number = Text::push_within(arena, value, growth)?;
+            self.deal_number = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::decimal(record.value(11)) {
@@ -2665,58 +2665,58 @@ impl OrdersMdEntries {
             self.present[0] |= 1 << 11;
         }
         if let Some(value) = rt::fill::bytes(record.value(12)) {
-            self.order_status = Text::push_within(arena, value, growth)?;
+            self.order_status = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 12;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 13;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+            visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(1, Value::Bytes(self.md_entry_type.bytes(arena)))?;
+            visitor.value(1, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(2, Value::Bytes(self.md_entry_id.bytes(arena)))?;
+            visitor.value(2, ModuleValue::Bytes(self.md_entry_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(3, Value::Bytes(self.symbol.bytes(arena)))?;
+            visitor.value(3, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(4, Value::Int(i64::from(self.rpt_seq)))?;
+            visitor.value(4, ModuleValue::Int(i64::from(self.rpt_seq)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(5, Value::UInt(u64::from(self.md_entry_date)))?;
+            visitor.value(5, ModuleValue::UInt(u64::from(self.md_entry_date)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(6, Value::UInt(u64::from(self.orig_time)))?;
+            visitor.value(6, ModuleValue::UInt(u64::from(self.orig_time)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(7, Value::UInt(u64::from(self.md_entry_time)))?;
+            visitor.value(7, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(8, Value::Decimal(self.md_entry_px))?;
+            visitor.value(8, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(9, Value::Decimal(self.md_entry_size))?;
+            visitor.value(9, ModuleValue::Decimal(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value(10, Value::Bytes(self.deal_number.bytes(arena)))?;
+            visitor.value(10, ModuleValue::Bytes(self.deal_number.bytes(arena)))?;
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value(11, Value::Decimal(self.yield_))?;
+            visitor.value(11, ModuleValue::Decimal(self.yield_))?;
         }
         if self.present[0] & (1 << 12) != 0 {
-            visitor.value(12, Value::Bytes(self.order_status.bytes(arena)))?;
+            visitor.value(12, ModuleValue::Bytes(self.order_status.bytes(arena)))?;
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value(13, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(13, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2755,10 +2755,10 @@ impl Orders {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         visitor.begin_sequence(5, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -2785,11 +2785,11 @@ impl StatisticsMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::signed(record.value(3)) {
@@ -2825,15 +2825,15 @@ impl StatisticsMdEntries {
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_sub_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_sub_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 11;
         }
         if let Some(value) = rt::fill::bytes(record.value(12)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 12;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.trade_condition = Text::push_within(arena, value, growth)?;
+            self.trade_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 13;
         }
         if let Some(value) = rt::fill::unsigned(record.value(14)) {
@@ -2841,60 +2841,64 @@ impl StatisticsMdEntries {
             self.present[0] |= 1 << 14;
         }
         if let Some(value) = rt::fill::bytes(record.value(15)) {
-            self.settle_type = Text::push_within(arena, value, growth)?;
+            self.settle_type = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 15;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+            visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(1, Value::Bytes(self.md_entry_type.bytes(arena)))?;
+            visitor.value(1, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(2, Value::Bytes(self.symbol.bytes(arena)))?;
+            visitor.value(2, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(3, Value::Int(i64::from(self.rpt_seq)))?;
+            visitor.value(3, ModuleValue::Int(i64::from(self.rpt_seq)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(4, Value::UInt(u64::from(self.md_entry_date)))?;
+            visitor.value(4, ModuleValue::UInt(u64::from(self.md_entry_date)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(5, Value::UInt(u64::from(self.md_entry_time)))?;
+            visitor.value(5, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(6, Value::Decimal(self.stat_px))?;
+            visitor.value(6, ModuleValue::Decimal(self.stat_px))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(7, Value::Decimal(self.stat_size))?;
+            visitor.value(7, ModuleValue::Decimal(self.stat_size))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(8, Value::Decimal(self.net_chg_prev_day))?;
+            visitor.value(8, ModuleValue::Decimal(self.net_chg_prev_day))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(9, Value::Decimal(self.trade_value))?;
+            visitor.value(9, ModuleValue::Decimal(self.trade_value))?;
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value(10, Value::Int(i64::from(self.number_of_trades)))?;
+            visitor.value(10, ModuleValue::Int(i64::from(self.number_of_trades)))?;
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value(11, Value::Bytes(self.trading_session_sub_id.bytes(arena)))?;
+            visitor
+                .value(
+                    11,
+                    ModuleValue::Bytes(self.trading_session_sub_id.bytes(arena)),
+                )?;
         }
         if self.present[0] & (1 << 12) != 0 {
-            visitor.value(12, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(12, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value(13, Value::Bytes(self.trade_condition.bytes(arena)))?;
+            visitor.value(13, ModuleValue::Bytes(self.trade_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 14) != 0 {
-            visitor.value(14, Value::UInt(u64::from(self.settl_date)))?;
+            visitor.value(14, ModuleValue::UInt(u64::from(self.settl_date)))?;
         }
         if self.present[0] & (1 << 15) != 0 {
-            visitor.value(15, Value::Bytes(self.settle_type.bytes(arena)))?;
+            visitor.value(15, ModuleValue::Bytes(self.settle_type.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2933,10 +2937,10 @@ impl Statistics {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         visitor.begin_sequence(5, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -2959,10 +2963,10 @@ impl DefinitionMarketSegmentsTradingSessionRules {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.trading_session_sub_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_sub_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::signed(record.value(2)) {
@@ -2976,16 +2980,17 @@ impl DefinitionMarketSegmentsTradingSessionRules {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::Bytes(self.trading_session_sub_id.bytes(arena)))?;
+            visitor
+                .value(1, ModuleValue::Bytes(self.trading_session_sub_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::Int(i64::from(self.security_trading_status)))?;
+            visitor.value(2, ModuleValue::Int(i64::from(self.security_trading_status)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(3, Value::Int(i64::from(self.order_note)))?;
+            visitor.value(3, ModuleValue::Int(i64::from(self.order_note)))?;
         }
         Ok(())
     }
@@ -3021,9 +3026,9 @@ impl DefinitionMarketSegments {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(0, Value::Decimal(self.round_lot))?;
+            visitor.value(0, ModuleValue::Decimal(self.round_lot))?;
         }
         if self.present[0] & (1 << 1) != 0 {
             visitor.begin_sequence(1, self.trading_session_rules.len())?;
@@ -3057,22 +3062,22 @@ impl Definition {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.message_encoding = Text::push_within(arena, value, growth)?;
+            self.message_encoding = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(6)) {
             self.tot_num_reports = value as i32;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(7)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(8)) {
-            self.security_id = Text::push_within(arena, value, growth)?;
+            self.security_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(9)) {
-            self.security_id_source = Text::push_within(arena, value, growth)?;
+            self.security_id_source = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::signed(record.value(10)) {
@@ -3080,11 +3085,11 @@ impl Definition {
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.cfi_code = Text::push_within(arena, value, growth)?;
+            self.cfi_code = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(12)) {
-            self.security_type = Text::push_within(arena, value, growth)?;
+            self.security_type = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::unsigned(record.value(13)) {
@@ -3100,11 +3105,15 @@ impl Definition {
             self.present[0] |= 1 << 9;
         }
         if let Some(value) = rt::fill::bytes(record.value(16)) {
-            self.encoded_short_security_desc = Text::push_within(arena, value, growth)?;
+            self.encoded_short_security_desc = TextValue::push_within(
+                arena,
+                value,
+                growth,
+            )?;
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::bytes(record.value(17)) {
-            self.encoded_security_desc = Text::push_within(arena, value, growth)?;
+            self.encoded_security_desc = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 11;
         }
         if let FieldValue::Sequence(entries) = record.value(18) {
@@ -3121,7 +3130,7 @@ impl Definition {
             self.market_segments.clear();
         }
         if let Some(value) = rt::fill::bytes(record.value(19)) {
-            self.settl_currency = Text::push_within(arena, value, growth)?;
+            self.settl_currency = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 13;
         }
         if let Some(value) = rt::fill::decimal(record.value(20)) {
@@ -3136,47 +3145,51 @@ impl Definition {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
-        visitor.value(5, Value::Bytes(self.message_encoding.bytes(arena)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(5, ModuleValue::Bytes(self.message_encoding.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(6, Value::Int(i64::from(self.tot_num_reports)))?;
+            visitor.value(6, ModuleValue::Int(i64::from(self.tot_num_reports)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(7, Value::Bytes(self.symbol.bytes(arena)))?;
+            visitor.value(7, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(8, Value::Bytes(self.security_id.bytes(arena)))?;
+            visitor.value(8, ModuleValue::Bytes(self.security_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(9, Value::Bytes(self.security_id_source.bytes(arena)))?;
+            visitor.value(9, ModuleValue::Bytes(self.security_id_source.bytes(arena)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(10, Value::Int(i64::from(self.product)))?;
+            visitor.value(10, ModuleValue::Int(i64::from(self.product)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(11, Value::Bytes(self.cfi_code.bytes(arena)))?;
+            visitor.value(11, ModuleValue::Bytes(self.cfi_code.bytes(arena)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(12, Value::Bytes(self.security_type.bytes(arena)))?;
+            visitor.value(12, ModuleValue::Bytes(self.security_type.bytes(arena)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(13, Value::UInt(u64::from(self.maturity_date)))?;
+            visitor.value(13, ModuleValue::UInt(u64::from(self.maturity_date)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(14, Value::Decimal(self.coupon_rate))?;
+            visitor.value(14, ModuleValue::Decimal(self.coupon_rate))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(15, Value::Decimal(self.min_price_increment))?;
+            visitor.value(15, ModuleValue::Decimal(self.min_price_increment))?;
         }
         if self.present[0] & (1 << 10) != 0 {
             visitor
-                .value(16, Value::Bytes(self.encoded_short_security_desc.bytes(arena)))?;
+                .value(
+                    16,
+                    ModuleValue::Bytes(self.encoded_short_security_desc.bytes(arena)),
+                )?;
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value(17, Value::Bytes(self.encoded_security_desc.bytes(arena)))?;
+            visitor
+                .value(17, ModuleValue::Bytes(self.encoded_security_desc.bytes(arena)))?;
         }
         if self.present[0] & (1 << 12) != 0 {
             visitor.begin_sequence(18, self.market_segments.len())?;
@@ -3188,13 +3201,13 @@ impl Definition {
             visitor.end()?;
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value(19, Value::Bytes(self.settl_currency.bytes(arena)))?;
+            visitor.value(19, ModuleValue::Bytes(self.settl_currency.bytes(arena)))?;
         }
         if self.present[0] & (1 << 14) != 0 {
-            visitor.value(20, Value::Decimal(self.face_value))?;
+            visitor.value(20, ModuleValue::Decimal(self.face_value))?;
         }
         if self.present[0] & (1 << 15) != 0 {
-            visitor.value(21, Value::UInt(u64::from(self.settl_date)))?;
+            visitor.value(21, ModuleValue::UInt(u64::from(self.settl_date)))?;
         }
         Ok(())
     }
@@ -3205,11 +3218,11 @@ impl Orders {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"EXCH"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"EXCH"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if visitor.begin_sequence(5, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -3223,11 +3236,11 @@ impl Statistics {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"EXCH"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"EXCH"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if visitor.begin_sequence(5, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -3241,52 +3254,60 @@ impl Definition {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"d"));
-        visitor.value::<2, 49>(Value::Bytes(b"EXCH"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
-        visitor.value::<5, 347>(Value::Bytes(self.message_encoding.bytes(arena)));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"d"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"EXCH"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
+        visitor.value::<5, 347>(ModuleValue::Bytes(self.message_encoding.bytes(arena)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<6, 911>(Value::Int(i64::from(self.tot_num_reports)));
+            visitor.value::<6, 911>(ModuleValue::Int(i64::from(self.tot_num_reports)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<7, 55>(Value::Bytes(self.symbol.bytes(arena)));
+            visitor.value::<7, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<8, 48>(Value::Bytes(self.security_id.bytes(arena)));
+            visitor.value::<8, 48>(ModuleValue::Bytes(self.security_id.bytes(arena)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<9, 22>(Value::Bytes(self.security_id_source.bytes(arena)));
+            visitor
+                .value::<
+                    9,
+                    22,
+                >(ModuleValue::Bytes(self.security_id_source.bytes(arena)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<10, 460>(Value::Int(i64::from(self.product)));
+            visitor.value::<10, 460>(ModuleValue::Int(i64::from(self.product)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<11, 461>(Value::Bytes(self.cfi_code.bytes(arena)));
+            visitor.value::<11, 461>(ModuleValue::Bytes(self.cfi_code.bytes(arena)));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<12, 167>(Value::Bytes(self.security_type.bytes(arena)));
+            visitor
+                .value::<12, 167>(ModuleValue::Bytes(self.security_type.bytes(arena)));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<13, 541>(Value::UInt(u64::from(self.maturity_date)));
+            visitor.value::<13, 541>(ModuleValue::UInt(u64::from(self.maturity_date)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<14, 223>(Value::Decimal(self.coupon_rate));
+            visitor.value::<14, 223>(ModuleValue::Decimal(self.coupon_rate));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<15, 969>(Value::Decimal(self.min_price_increment));
+            visitor.value::<15, 969>(ModuleValue::Decimal(self.min_price_increment));
         }
         if self.present[0] & (1 << 10) != 0 {
             visitor
                 .value::<
                     16,
                     5383,
-                >(Value::Bytes(self.encoded_short_security_desc.bytes(arena)));
+                >(ModuleValue::Bytes(self.encoded_short_security_desc.bytes(arena)));
         }
         if self.present[0] & (1 << 11) != 0 {
             visitor
-                .value::<17, 351>(Value::Bytes(self.encoded_security_desc.bytes(arena)));
+                .value::<
+                    17,
+                    351,
+                >(ModuleValue::Bytes(self.encoded_security_desc.bytes(arena)));
         }
         if self.present[0] & (1 << 12) != 0 {
             if visitor.begin_sequence(18, self.market_segments.len()) {
@@ -3296,13 +3317,14 @@ impl Definition {
             }
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value::<19, 120>(Value::Bytes(self.settl_currency.bytes(arena)));
+            visitor
+                .value::<19, 120>(ModuleValue::Bytes(self.settl_currency.bytes(arena)));
         }
         if self.present[0] & (1 << 14) != 0 {
-            visitor.value::<20, 5850>(Value::Decimal(self.face_value));
+            visitor.value::<20, 5850>(ModuleValue::Decimal(self.face_value));
         }
         if self.present[0] & (1 << 15) != 0 {
-            visitor.value::<21, 64>(Value::UInt(u64::from(self.settl_date)));
+            visitor.value::<21, 64>(ModuleValue::UInt(u64::from(self.settl_date)));
         }
     }
 }
@@ -3311,46 +3333,51 @@ impl rt::ShowTags for OrdersMdEntries {
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+            visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<1, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+            visitor.value::<1, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<2, 278>(Value::Bytes(self.md_entry_id.bytes(arena)));
+            visitor.value::<2, 278>(ModuleValue::Bytes(self.md_entry_id.bytes(arena)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<3, 55>(Value::Bytes(self.symbol.bytes(arena)));
+            visitor.value::<3, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<4, 83>(Value::Int(i64::from(self.rpt_seq)));
+            visitor.value::<4, 83>(ModuleValue::Int(i64::from(self.rpt_seq)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<5, 272>(Value::UInt(u64::from(self.md_entry_date)));
+            visitor.value::<5, 272>(ModuleValue::UInt(u64::from(self.md_entry_date)));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<6, 9412>(Value::UInt(u64::from(self.orig_time)));
+            visitor.value::<6, 9412>(ModuleValue::UInt(u64::from(self.orig_time)));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<7, 273>(Value::UInt(u64::from(self.md_entry_time)));
+            visitor.value::<7, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<8, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<8, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<9, 271>(Value::Decimal(self.md_entry_size));
+            visitor.value::<9, 271>(ModuleValue::Decimal(self.md_entry_size));
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value::<10, 9885>(Value::Bytes(self.deal_number.bytes(arena)));
+            visitor.value::<10, 9885>(ModuleValue::Bytes(self.deal_number.bytes(arena)));
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value::<11, 236>(Value::Decimal(self.yield_));
+            visitor.value::<11, 236>(ModuleValue::Decimal(self.yield_));
         }
         if self.present[0] & (1 << 12) != 0 {
-            visitor.value::<12, 10505>(Value::Bytes(self.order_status.bytes(arena)));
+            visitor
+                .value::<12, 10505>(ModuleValue::Bytes(self.order_status.bytes(arena)));
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value::<13, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    13,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
     }
 }
@@ -3359,56 +3386,59 @@ impl rt::ShowTags for StatisticsMdEntries {
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+            visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<1, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+            visitor.value::<1, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<2, 55>(Value::Bytes(self.symbol.bytes(arena)));
+            visitor.value::<2, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<3, 83>(Value::Int(i64::from(self.rpt_seq)));
+            visitor.value::<3, 83>(ModuleValue::Int(i64::from(self.rpt_seq)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<4, 272>(Value::UInt(u64::from(self.md_entry_date)));
+            visitor.value::<4, 272>(ModuleValue::UInt(u64::from(self.md_entry_date)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<5, 273>(Value::UInt(u64::from(self.md_entry_time)));
+            visitor.value::<5, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<6, 270>(Value::Decimal(self.stat_px));
+            visitor.value::<6, 270>(ModuleValue::Decimal(self.stat_px));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<7, 271>(Value::Decimal(self.stat_size));
+            visitor.value::<7, 271>(ModuleValue::Decimal(self.stat_size));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<8, 451>(Value::Decimal(self.net_chg_prev_day));
+            visitor.value::<8, 451>(ModuleValue::Decimal(self.net_chg_prev_day));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<9, 6143>(Value::Decimal(self.trade_value));
+            visitor.value::<9, 6143>(ModuleValue::Decimal(self.trade_value));
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value::<10, 6139>(Value::Int(i64::from(self.number_of_trades)));
+            visitor
+                .value::<10, 6139>(ModuleValue::Int(i64::from(self.number_of_trades)));
         }
         if self.present[0] & (1 << 11) != 0 {
             visitor
                 .value::<
                     11,
                     625,
-                >(Value::Bytes(self.trading_session_sub_id.bytes(arena)));
+                >(ModuleValue::Bytes(self.trading_session_sub_id.bytes(arena)));
         }
         if self.present[0] & (1 << 12) != 0 {
-            visitor.value::<12, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<12, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value::<13, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+            visitor
+                .value::<13, 277>(ModuleValue::Bytes(self.trade_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 14) != 0 {
-            visitor.value::<14, 64>(Value::UInt(u64::from(self.settl_date)));
+            visitor.value::<14, 64>(ModuleValue::UInt(u64::from(self.settl_date)));
         }
         if self.present[0] & (1 << 15) != 0 {
-            visitor.value::<15, 5459>(Value::Bytes(self.settle_type.bytes(arena)));
+            visitor.value::<15, 5459>(ModuleValue::Bytes(self.settle_type.bytes(arena)));
         }
     }
 }
@@ -3417,7 +3447,7 @@ impl rt::ShowTags for DefinitionMarketSegments {
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<0, 561>(Value::Decimal(self.round_lot));
+            visitor.value::<0, 561>(ModuleValue::Decimal(self.round_lot));
         }
     }
 }
@@ -3580,7 +3610,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

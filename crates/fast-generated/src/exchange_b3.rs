@@ -3,28 +3,28 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6";
@@ -71,7 +71,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::IncrementalRefresh(message) => message.visit(visitor),
             Message::SecurityList(message) => message.visit(visitor),
@@ -89,7 +89,7 @@ pub struct IncrementalRefreshMdEntries {
     /// `MDEntryPositionNo` (290): uInt32, optional, default.
     md_entry_position_no: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `SecurityID` (48): uInt64, mandatory, copy.
     pub security_id: u64,
     /// `RptSeq` (83): uInt32, optional, increment.
@@ -109,21 +109,21 @@ pub struct IncrementalRefreshMdEntries {
     /// `InsertTime` (37017): uInt32, optional, delta.
     insert_time: u32,
     /// `OrderID` (37): string, optional, default. The message's `text` gives its bytes.
-    order_id: Text,
+    order_id: TextValue,
     /// `MDEntryBuyer` (288): string, optional, default. The message's `text` gives its bytes.
-    md_entry_buyer: Text,
+    md_entry_buyer: TextValue,
     /// `MDEntrySeller` (289): string, optional, default. The message's `text` gives its bytes.
-    md_entry_seller: Text,
+    md_entry_seller: TextValue,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
     net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt64, optional, default.
     trade_volume: u64,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    tick_direction: Text,
+    tick_direction: TextValue,
     /// `TradeID` (1003): string, optional, default. The message's `text` gives its bytes.
-    trade_id: Text,
+    trade_id: TextValue,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    trade_condition: Text,
+    trade_condition: TextValue,
 }
 #[allow(dead_code)]
 impl IncrementalRefreshMdEntries {
@@ -281,12 +281,12 @@ impl IncrementalRefreshMdEntries {
     }
     /// `OrderID`, if it is present.
     #[inline]
-    pub fn order_id(&self) -> Option<Text> {
+    pub fn order_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 9) != 0 { Some(self.order_id) } else { None }
     }
     /// Sets `OrderID`, or makes it absent.
     #[inline]
-    pub fn set_order_id(&mut self, value: Option<Text>) {
+    pub fn set_order_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.order_id = value;
@@ -297,12 +297,12 @@ impl IncrementalRefreshMdEntries {
     }
     /// `MDEntryBuyer`, if it is present.
     #[inline]
-    pub fn md_entry_buyer(&self) -> Option<Text> {
+    pub fn md_entry_buyer(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 10) != 0 { Some(self.md_entry_buyer) } else { None }
     }
     /// Sets `MDEntryBuyer`, or makes it absent.
     #[inline]
-    pub fn set_md_entry_buyer(&mut self, value: Option<Text>) {
+    pub fn set_md_entry_buyer(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.md_entry_buyer = value;
@@ -313,12 +313,12 @@ impl IncrementalRefreshMdEntries {
     }
     /// `MDEntrySeller`, if it is present.
     #[inline]
-    pub fn md_entry_seller(&self) -> Option<Text> {
+    pub fn md_entry_seller(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 11) != 0 { Some(self.md_entry_seller) } else { None }
     }
     /// Sets `MDEntrySeller`, or makes it absent.
     #[inline]
-    pub fn set_md_entry_seller(&mut self, value: Option<Text>) {
+    pub fn set_md_entry_seller(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.md_entry_seller = value;
@@ -361,12 +361,12 @@ impl IncrementalRefreshMdEntries {
     }
     /// `TickDirection`, if it is present.
     #[inline]
-    pub fn tick_direction(&self) -> Option<Text> {
+    pub fn tick_direction(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 14) != 0 { Some(self.tick_direction) } else { None }
     }
     /// Sets `TickDirection`, or makes it absent.
     #[inline]
-    pub fn set_tick_direction(&mut self, value: Option<Text>) {
+    pub fn set_tick_direction(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.tick_direction = value;
@@ -377,12 +377,12 @@ impl IncrementalRefreshMdEntries {
     }
     /// `TradeID`, if it is present.
     #[inline]
-    pub fn trade_id(&self) -> Option<Text> {
+    pub fn trade_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 15) != 0 { Some(self.trade_id) } else { None }
     }
     /// Sets `TradeID`, or makes it absent.
     #[inline]
-    pub fn set_trade_id(&mut self, value: Option<Text>) {
+    pub fn set_trade_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trade_id = value;
@@ -393,12 +393,12 @@ impl IncrementalRefreshMdEntries {
     }
     /// `TradeCondition`, if it is present.
     #[inline]
-    pub fn trade_condition(&self) -> Option<Text> {
+    pub fn trade_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 16) != 0 { Some(self.trade_condition) } else { None }
     }
     /// Sets `TradeCondition`, or makes it absent.
     #[inline]
-    pub fn set_trade_condition(&mut self, value: Option<Text>) {
+    pub fn set_trade_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trade_condition = value;
@@ -449,7 +449,7 @@ pub struct IncrementalRefresh {
     /// `TradeDate` (75): uInt32, optional, default.
     trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<IncrementalRefreshMdEntries>,
+    pub md_entries: EntryList<IncrementalRefreshMdEntries>,
 }
 #[allow(dead_code)]
 impl IncrementalRefresh {
@@ -472,12 +472,12 @@ impl IncrementalRefresh {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for IncrementalRefresh {
@@ -497,7 +497,7 @@ pub struct SecurityListRelatedSymUnderlyings {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `UnderlyingSymbol` (311): string, mandatory. The message's `text` gives its bytes.
-    pub underlying_symbol: Text,
+    pub underlying_symbol: TextValue,
     /// `UnderlyingSecurityID` (309): uInt64, mandatory.
     pub underlying_security_id: u64,
     /// `IndexPct` (6919): decimal, optional; exponent, default; mantissa, delta.
@@ -540,19 +540,19 @@ pub struct SecurityListRelatedSym {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `Symbol` (55): string, mandatory. The message's `text` gives its bytes.
-    pub symbol: Text,
+    pub symbol: TextValue,
     /// `SecurityID` (48): uInt64, mandatory, delta.
     pub security_id: u64,
     /// `SecurityDesc` (107): string, optional, default. The message's `text` gives its bytes.
-    security_desc: Text,
+    security_desc: TextValue,
     /// `SecurityType` (167): string, mandatory, copy. The message's `text` gives its bytes.
-    pub security_type: Text,
+    pub security_type: TextValue,
     /// `CFICode` (461): string, optional, copy. The message's `text` gives its bytes.
-    cfi_code: Text,
+    cfi_code: TextValue,
     /// `Asset` (6937): string, optional, copy. The message's `text` gives its bytes.
-    asset: Text,
+    asset: TextValue,
     /// `Currency` (15): string, optional, default. The message's `text` gives its bytes.
-    currency: Text,
+    currency: TextValue,
     /// `MaturityDate` (541): uInt32, optional, default.
     maturity_date: u32,
     /// `MinPriceIncrement` (969): decimal, optional; exponent, default; mantissa, copy.
@@ -562,7 +562,7 @@ pub struct SecurityListRelatedSym {
     /// `MinLotSize` (1231): uInt64, optional, copy.
     min_lot_size: u64,
     /// `Underlyings`: sequence, optional; its length is `NoUnderlyings` (711).
-    underlyings: Entries<SecurityListRelatedSymUnderlyings>,
+    underlyings: EntryList<SecurityListRelatedSymUnderlyings>,
 }
 #[allow(dead_code)]
 impl SecurityListRelatedSym {
@@ -570,12 +570,12 @@ impl SecurityListRelatedSym {
     pub const SECURITY_ID_SOURCE: &'static [u8] = b"8";
     /// `SecurityDesc`, if it is present.
     #[inline]
-    pub fn security_desc(&self) -> Option<Text> {
+    pub fn security_desc(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.security_desc) } else { None }
     }
     /// Sets `SecurityDesc`, or makes it absent.
     #[inline]
-    pub fn set_security_desc(&mut self, value: Option<Text>) {
+    pub fn set_security_desc(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.security_desc = value;
@@ -586,12 +586,12 @@ impl SecurityListRelatedSym {
     }
     /// `CFICode`, if it is present.
     #[inline]
-    pub fn cfi_code(&self) -> Option<Text> {
+    pub fn cfi_code(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.cfi_code) } else { None }
     }
     /// Sets `CFICode`, or makes it absent.
     #[inline]
-    pub fn set_cfi_code(&mut self, value: Option<Text>) {
+    pub fn set_cfi_code(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.cfi_code = value;
@@ -602,12 +602,12 @@ impl SecurityListRelatedSym {
     }
     /// `Asset`, if it is present.
     #[inline]
-    pub fn asset(&self) -> Option<Text> {
+    pub fn asset(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 2) != 0 { Some(self.asset) } else { None }
     }
     /// Sets `Asset`, or makes it absent.
     #[inline]
-    pub fn set_asset(&mut self, value: Option<Text>) {
+    pub fn set_asset(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.asset = value;
@@ -618,12 +618,12 @@ impl SecurityListRelatedSym {
     }
     /// `Currency`, if it is present.
     #[inline]
-    pub fn currency(&self) -> Option<Text> {
+    pub fn currency(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 { Some(self.currency) } else { None }
     }
     /// Sets `Currency`, or makes it absent.
     #[inline]
-    pub fn set_currency(&mut self, value: Option<Text>) {
+    pub fn set_currency(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.currency = value;
@@ -702,14 +702,14 @@ impl SecurityListRelatedSym {
     }
     /// `Underlyings`, if it is present.
     #[inline]
-    pub fn underlyings(&self) -> Option<&Entries<SecurityListRelatedSymUnderlyings>> {
+    pub fn underlyings(&self) -> Option<&EntryList<SecurityListRelatedSymUnderlyings>> {
         if self.present[0] & (1 << 8) != 0 { Some(&self.underlyings) } else { None }
     }
     /// Makes `Underlyings` present or absent, and gives access to it.
     pub fn set_underlyings(
         &mut self,
         present: bool,
-    ) -> &mut Entries<SecurityListRelatedSymUnderlyings> {
+    ) -> &mut EntryList<SecurityListRelatedSymUnderlyings> {
         self.present[0] = self.present[0] & !(1 << 8) | u64::from(present) << 8;
         &mut self.underlyings
     }
@@ -747,7 +747,7 @@ pub struct SecurityList {
     /// `TotNoRelatedSym` (393): uInt32, optional, default.
     tot_no_related_sym: u32,
     /// `RelatedSym`: sequence, mandatory; its length is `NoRelatedSym` (146).
-    pub related_sym: Entries<SecurityListRelatedSym>,
+    pub related_sym: EntryList<SecurityListRelatedSym>,
 }
 #[allow(dead_code)]
 impl SecurityList {
@@ -774,12 +774,12 @@ impl SecurityList {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for SecurityList {
@@ -954,7 +954,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 29 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -1225,7 +1225,7 @@ impl LaneSegment for IncrementalRefreshMdEntries {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
         out.md_entry_position_no = lanes[1];
-        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.md_entry_type = TextValue::of_lane(lanes[2]);
         out.security_id = u64::from(lanes[3]);
         out.rpt_seq = lanes[4];
         out.md_entry_px = Decimal {
@@ -1238,17 +1238,17 @@ impl LaneSegment for IncrementalRefreshMdEntries {
         out.md_entry_time = lanes[10];
         out.insert_date = lanes[11];
         out.insert_time = lanes[12];
-        out.order_id = Text::of_lane(lanes[13]);
-        out.md_entry_buyer = Text::of_lane(lanes[14]);
-        out.md_entry_seller = Text::of_lane(lanes[15]);
+        out.order_id = TextValue::of_lane(lanes[13]);
+        out.md_entry_buyer = TextValue::of_lane(lanes[14]);
+        out.md_entry_seller = TextValue::of_lane(lanes[15]);
         out.net_chg_prev_day = Decimal {
             mantissa: i64::from(lanes[17] as i32),
             exponent: lanes[16] as i32,
         };
         out.trade_volume = u64::from(lanes[18]);
-        out.tick_direction = Text::of_lane(lanes[19]);
-        out.trade_id = Text::of_lane(lanes[20]);
-        out.trade_condition = Text::of_lane(lanes[21]);
+        out.tick_direction = TextValue::of_lane(lanes[19]);
+        out.trade_id = TextValue::of_lane(lanes[20]);
+        out.trade_condition = TextValue::of_lane(lanes[21]);
         out.present = [present];
     }
     #[inline(always)]
@@ -1465,7 +1465,7 @@ impl DecodeSegment for SecurityListRelatedSym {
         let value = if map.take() {
             c.ascii_nullable(x)?
         } else {
-            Some(const { Text::literal(b"BRL") })
+            Some(const { TextValue::literal(b"BRL") })
         };
         if let Some(value) = value {
             out.currency = value;
@@ -1685,7 +1685,7 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -1933,7 +1933,9 @@ impl EncodeSegment for SecurityListRelatedSym {
         }
         let bit = !m
             .currency()
-            .is_some_and(|text| text.is_short_text(const { Text::literal(b"BRL") }));
+            .is_some_and(|text| {
+                text.is_short_text(const { TextValue::literal(b"BRL") })
+            });
         o.push_bit(&mut map, bit);
         if bit {
             o.ascii_nullable(m.currency(), arena, x)?;
@@ -2091,7 +2093,7 @@ impl IncrementalRefreshMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(3)) {
             self.security_id = value;
@@ -2129,15 +2131,15 @@ impl IncrementalRefreshMdEntries {
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(14)) {
-            self.order_id = Text::push_within(arena, value, growth)?;
+            self.order_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         if let Some(value) = rt::fill::bytes(record.value(15)) {
-            self.md_entry_buyer = Text::push_within(arena, value, growth)?;
+            self.md_entry_buyer = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::bytes(record.value(16)) {
-            self.md_entry_seller = Text::push_within(arena, value, growth)?;
+            self.md_entry_seller = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 11;
         }
         if let Some(value) = rt::fill::decimal(record.value(17)) {
@@ -2149,74 +2151,74 @@ impl IncrementalRefreshMdEntries {
             self.present[0] |= 1 << 13;
         }
         if let Some(value) = rt::fill::bytes(record.value(19)) {
-            self.tick_direction = Text::push_within(arena, value, growth)?;
+            self.tick_direction = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 14;
         }
         if let Some(value) = rt::fill::bytes(record.value(20)) {
-            self.trade_id = Text::push_within(arena, value, growth)?;
+            self.trade_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 15;
         }
         if let Some(value) = rt::fill::bytes(record.value(21)) {
-            self.trade_condition = Text::push_within(arena, value, growth)?;
+            self.trade_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 16;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.md_entry_position_no)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.md_entry_position_no)))?;
         }
-        visitor.value(2, Value::Bytes(self.md_entry_type.bytes(arena)))?;
-        visitor.value(3, Value::UInt(self.security_id))?;
+        visitor.value(2, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(3, ModuleValue::UInt(self.security_id))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(6, Value::UInt(u64::from(self.rpt_seq)))?;
+            visitor.value(6, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(7, Value::Decimal(self.md_entry_px))?;
+            visitor.value(7, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(8, Value::UInt(self.md_entry_size))?;
+            visitor.value(8, ModuleValue::UInt(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(9, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(9, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(10, Value::UInt(u64::from(self.md_entry_date)))?;
+            visitor.value(10, ModuleValue::UInt(u64::from(self.md_entry_date)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(11, Value::UInt(u64::from(self.md_entry_time)))?;
+            visitor.value(11, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(12, Value::UInt(u64::from(self.insert_date)))?;
+            visitor.value(12, ModuleValue::UInt(u64::from(self.insert_date)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(13, Value::UInt(u64::from(self.insert_time)))?;
+            visitor.value(13, ModuleValue::UInt(u64::from(self.insert_time)))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(14, Value::Bytes(self.order_id.bytes(arena)))?;
+            visitor.value(14, ModuleValue::Bytes(self.order_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value(15, Value::Bytes(self.md_entry_buyer.bytes(arena)))?;
+            visitor.value(15, ModuleValue::Bytes(self.md_entry_buyer.bytes(arena)))?;
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value(16, Value::Bytes(self.md_entry_seller.bytes(arena)))?;
+            visitor.value(16, ModuleValue::Bytes(self.md_entry_seller.bytes(arena)))?;
         }
         if self.present[0] & (1 << 12) != 0 {
-            visitor.value(17, Value::Decimal(self.net_chg_prev_day))?;
+            visitor.value(17, ModuleValue::Decimal(self.net_chg_prev_day))?;
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value(18, Value::UInt(self.trade_volume))?;
+            visitor.value(18, ModuleValue::UInt(self.trade_volume))?;
         }
         if self.present[0] & (1 << 14) != 0 {
-            visitor.value(19, Value::Bytes(self.tick_direction.bytes(arena)))?;
+            visitor.value(19, ModuleValue::Bytes(self.tick_direction.bytes(arena)))?;
         }
         if self.present[0] & (1 << 15) != 0 {
-            visitor.value(20, Value::Bytes(self.trade_id.bytes(arena)))?;
+            visitor.value(20, ModuleValue::Bytes(self.trade_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 16) != 0 {
-            visitor.value(21, Value::Bytes(self.trade_condition.bytes(arena)))?;
+            visitor.value(21, ModuleValue::Bytes(self.trade_condition.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2260,12 +2262,12 @@ impl IncrementalRefresh {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.trade_date)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.trade_date)))?;
         }
         visitor.begin_sequence(4, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
@@ -2289,7 +2291,7 @@ impl SecurityListRelatedSymUnderlyings {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.underlying_symbol = Text::push_within(arena, value, growth)?;
+            self.underlying_symbol = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.underlying_security_id = value;
@@ -2301,11 +2303,11 @@ impl SecurityListRelatedSymUnderlyings {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.underlying_symbol.bytes(arena)))?;
-        visitor.value(1, Value::UInt(self.underlying_security_id))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.underlying_symbol.bytes(arena)))?;
+        visitor.value(1, ModuleValue::UInt(self.underlying_security_id))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(3, Value::Decimal(self.index_pct))?;
+            visitor.value(3, ModuleValue::Decimal(self.index_pct))?;
         }
         Ok(())
     }
@@ -2322,28 +2324,28 @@ impl SecurityListRelatedSym {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.security_id = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(3)) {
-            self.security_desc = Text::push_within(arena, value, growth)?;
+            self.security_desc = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(4)) {
-            self.security_type = Text::push_within(arena, value, growth)?;
+            self.security_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.cfi_code = Text::push_within(arena, value, growth)?;
+            self.cfi_code = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.asset = Text::push_within(arena, value, growth)?;
+            self.asset = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(7)) {
-            self.currency = Text::push_within(arena, value, growth)?;
+            self.currency = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::unsigned(record.value(8)) {
@@ -2378,33 +2380,33 @@ impl SecurityListRelatedSym {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.symbol.bytes(arena)))?;
-        visitor.value(1, Value::UInt(self.security_id))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
+        visitor.value(1, ModuleValue::UInt(self.security_id))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(3, Value::Bytes(self.security_desc.bytes(arena)))?;
+            visitor.value(3, ModuleValue::Bytes(self.security_desc.bytes(arena)))?;
         }
-        visitor.value(4, Value::Bytes(self.security_type.bytes(arena)))?;
+        visitor.value(4, ModuleValue::Bytes(self.security_type.bytes(arena)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(5, Value::Bytes(self.cfi_code.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.cfi_code.bytes(arena)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(6, Value::Bytes(self.asset.bytes(arena)))?;
+            visitor.value(6, ModuleValue::Bytes(self.asset.bytes(arena)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(7, Value::Bytes(self.currency.bytes(arena)))?;
+            visitor.value(7, ModuleValue::Bytes(self.currency.bytes(arena)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(8, Value::UInt(u64::from(self.maturity_date)))?;
+            visitor.value(8, ModuleValue::UInt(u64::from(self.maturity_date)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(9, Value::Decimal(self.min_price_increment))?;
+            visitor.value(9, ModuleValue::Decimal(self.min_price_increment))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(10, Value::Decimal(self.strike_price))?;
+            visitor.value(10, ModuleValue::Decimal(self.strike_price))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(11, Value::UInt(self.min_lot_size))?;
+            visitor.value(11, ModuleValue::UInt(self.min_lot_size))?;
         }
         if self.present[0] & (1 << 8) != 0 {
             visitor.begin_sequence(12, self.underlyings.len())?;
@@ -2457,12 +2459,12 @@ impl SecurityList {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.tot_no_related_sym)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.tot_no_related_sym)))?;
         }
         visitor.begin_sequence(4, self.related_sym.len())?;
         for entry in self.related_sym.iter() {
@@ -2480,11 +2482,11 @@ impl IncrementalRefresh {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"X"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<3, 75>(Value::UInt(u64::from(self.trade_date)));
+            visitor.value::<3, 75>(ModuleValue::UInt(u64::from(self.trade_date)));
         }
         if visitor.begin_sequence(4, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
@@ -2499,11 +2501,12 @@ impl SecurityList {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"y"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"y"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<3, 393>(Value::UInt(u64::from(self.tot_no_related_sym)));
+            visitor
+                .value::<3, 393>(ModuleValue::UInt(u64::from(self.tot_no_related_sym)));
         }
         if visitor.begin_sequence(4, self.related_sym.len()) {
             for entry in self.related_sym.iter() {
@@ -2516,61 +2519,69 @@ impl rt::ShowTags for IncrementalRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 290>(Value::UInt(u64::from(self.md_entry_position_no)));
+            visitor
+                .value::<
+                    1,
+                    290,
+                >(ModuleValue::UInt(u64::from(self.md_entry_position_no)));
         }
-        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
-        visitor.value::<3, 48>(Value::UInt(self.security_id));
-        visitor.value::<4, 22>(Value::Bytes(b"8"));
-        visitor.value::<5, 207>(Value::Bytes(b"XTST"));
+        visitor.value::<2, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<3, 48>(ModuleValue::UInt(self.security_id));
+        visitor.value::<4, 22>(ModuleValue::Bytes(b"8"));
+        visitor.value::<5, 207>(ModuleValue::Bytes(b"XTST"));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<6, 83>(Value::UInt(u64::from(self.rpt_seq)));
+            visitor.value::<6, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<7, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<7, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<8, 271>(Value::UInt(self.md_entry_size));
+            visitor.value::<8, 271>(ModuleValue::UInt(self.md_entry_size));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<9, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<9, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<10, 272>(Value::UInt(u64::from(self.md_entry_date)));
+            visitor.value::<10, 272>(ModuleValue::UInt(u64::from(self.md_entry_date)));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<11, 273>(Value::UInt(u64::from(self.md_entry_time)));
+            visitor.value::<11, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<12, 37016>(Value::UInt(u64::from(self.insert_date)));
+            visitor.value::<12, 37016>(ModuleValue::UInt(u64::from(self.insert_date)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<13, 37017>(Value::UInt(u64::from(self.insert_time)));
+            visitor.value::<13, 37017>(ModuleValue::UInt(u64::from(self.insert_time)));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<14, 37>(Value::Bytes(self.order_id.bytes(arena)));
+            visitor.value::<14, 37>(ModuleValue::Bytes(self.order_id.bytes(arena)));
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value::<15, 288>(Value::Bytes(self.md_entry_buyer.bytes(arena)));
+            visitor
+                .value::<15, 288>(ModuleValue::Bytes(self.md_entry_buyer.bytes(arena)));
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value::<16, 289>(Value::Bytes(self.md_entry_seller.bytes(arena)));
+            visitor
+                .value::<16, 289>(ModuleValue::Bytes(self.md_entry_seller.bytes(arena)));
         }
         if self.present[0] & (1 << 12) != 0 {
-            visitor.value::<17, 451>(Value::Decimal(self.net_chg_prev_day));
+            visitor.value::<17, 451>(ModuleValue::Decimal(self.net_chg_prev_day));
         }
         if self.present[0] & (1 << 13) != 0 {
-            visitor.value::<18, 1020>(Value::UInt(self.trade_volume));
+            visitor.value::<18, 1020>(ModuleValue::UInt(self.trade_volume));
         }
         if self.present[0] & (1 << 14) != 0 {
-            visitor.value::<19, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+            visitor
+                .value::<19, 274>(ModuleValue::Bytes(self.tick_direction.bytes(arena)));
         }
         if self.present[0] & (1 << 15) != 0 {
-            visitor.value::<20, 1003>(Value::Bytes(self.trade_id.bytes(arena)));
+            visitor.value::<20, 1003>(ModuleValue::Bytes(self.trade_id.bytes(arena)));
         }
         if self.present[0] & (1 << 16) != 0 {
-            visitor.value::<21, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+            visitor
+                .value::<21, 277>(ModuleValue::Bytes(self.trade_condition.bytes(arena)));
         }
     }
 }
@@ -2578,33 +2589,33 @@ impl rt::ShowTags for SecurityListRelatedSym {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 55>(Value::Bytes(self.symbol.bytes(arena)));
-        visitor.value::<1, 48>(Value::UInt(self.security_id));
-        visitor.value::<2, 22>(Value::Bytes(b"8"));
+        visitor.value::<0, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
+        visitor.value::<1, 48>(ModuleValue::UInt(self.security_id));
+        visitor.value::<2, 22>(ModuleValue::Bytes(b"8"));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<3, 107>(Value::Bytes(self.security_desc.bytes(arena)));
+            visitor.value::<3, 107>(ModuleValue::Bytes(self.security_desc.bytes(arena)));
         }
-        visitor.value::<4, 167>(Value::Bytes(self.security_type.bytes(arena)));
+        visitor.value::<4, 167>(ModuleValue::Bytes(self.security_type.bytes(arena)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<5, 461>(Value::Bytes(self.cfi_code.bytes(arena)));
+            visitor.value::<5, 461>(ModuleValue::Bytes(self.cfi_code.bytes(arena)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<6, 6937>(Value::Bytes(self.asset.bytes(arena)));
+            visitor.value::<6, 6937>(ModuleValue::Bytes(self.asset.bytes(arena)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<7, 15>(Value::Bytes(self.currency.bytes(arena)));
+            visitor.value::<7, 15>(ModuleValue::Bytes(self.currency.bytes(arena)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<8, 541>(Value::UInt(u64::from(self.maturity_date)));
+            visitor.value::<8, 541>(ModuleValue::UInt(u64::from(self.maturity_date)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<9, 969>(Value::Decimal(self.min_price_increment));
+            visitor.value::<9, 969>(ModuleValue::Decimal(self.min_price_increment));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<10, 202>(Value::Decimal(self.strike_price));
+            visitor.value::<10, 202>(ModuleValue::Decimal(self.strike_price));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<11, 1231>(Value::UInt(self.min_lot_size));
+            visitor.value::<11, 1231>(ModuleValue::UInt(self.min_lot_size));
         }
     }
 }
@@ -2785,7 +2796,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

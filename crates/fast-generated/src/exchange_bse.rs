@@ -3,28 +3,28 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6";
@@ -89,7 +89,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::PacketHeader(message) => message.visit(visitor),
             Message::Reset(message) => message.visit(visitor),
@@ -108,19 +108,19 @@ pub struct PacketHeader {
     /// `PartitionID`: uInt32, mandatory.
     pub partition_id: u32,
     /// `PacketSeqNum`: byteVector, mandatory. The message's `text` gives its bytes.
-    pub packet_seq_num: Text,
+    pub packet_seq_num: TextValue,
     /// `PacketSendingTime`: byteVector, mandatory. The message's `text` gives its bytes.
-    pub packet_sending_time: Text,
+    pub packet_sending_time: TextValue,
 }
 #[allow(dead_code)]
 impl PacketHeader {
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for PacketHeader {
@@ -160,7 +160,7 @@ pub struct DepthIncrementalMdIncGrpTradeEntryGrp {
     /// `TradeVolume` (1020): int64, optional, delta.
     trade_volume: i64,
     /// `MDEntryID` (278): byteVector, optional. The message's `text` gives its bytes.
-    md_entry_id: Text,
+    md_entry_id: TextValue,
 }
 #[allow(dead_code)]
 impl DepthIncrementalMdIncGrpTradeEntryGrp {
@@ -182,12 +182,12 @@ impl DepthIncrementalMdIncGrpTradeEntryGrp {
     }
     /// `MDEntryID`, if it is present.
     #[inline]
-    pub fn md_entry_id(&self) -> Option<Text> {
+    pub fn md_entry_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.md_entry_id) } else { None }
     }
     /// Sets `MDEntryID`, or makes it absent.
     #[inline]
-    pub fn set_md_entry_id(&mut self, value: Option<Text>) {
+    pub fn set_md_entry_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.md_entry_id = value;
@@ -379,19 +379,19 @@ pub struct DepthIncremental {
     /// `MarketSegmentID` (1300): uInt32, mandatory, copy.
     pub market_segment_id: u32,
     /// `MDIncGrp`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_inc_grp: Entries<DepthIncrementalMdIncGrp>,
+    pub md_inc_grp: EntryList<DepthIncrementalMdIncGrp>,
 }
 #[allow(dead_code)]
 impl DepthIncremental {
     /// `MsgType` (35), constant.
     pub const MSG_TYPE: &'static [u8] = b"X";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for DepthIncremental {
@@ -568,7 +568,7 @@ pub struct DepthSnapshot {
     /// `TransactTime` (60): uInt64, optional, copy.
     transact_time: u64,
     /// `MDSshGrp`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_ssh_grp: Entries<DepthSnapshotMdSshGrp>,
+    pub md_ssh_grp: EntryList<DepthSnapshotMdSshGrp>,
 }
 #[allow(dead_code)]
 impl DepthSnapshot {
@@ -661,12 +661,12 @@ impl DepthSnapshot {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for DepthSnapshot {
@@ -784,12 +784,12 @@ impl InstrumentStateChange {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for InstrumentStateChange {
@@ -2541,20 +2541,20 @@ impl PacketHeader {
             self.partition_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.packet_seq_num = Text::push_within(arena, value, growth)?;
+            self.packet_seq_num = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.packet_sending_time = Text::push_within(arena, value, growth)?;
+            self.packet_sending_time = TextValue::push_within(arena, value, growth)?;
         }
         self.arena = std::mem::take(arena);
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(0, Value::UInt(u64::from(self.partition_id)))?;
-        visitor.value(1, Value::Bytes(self.packet_seq_num.bytes(arena)))?;
-        visitor.value(2, Value::Bytes(self.packet_sending_time.bytes(arena)))?;
+        visitor.value(0, ModuleValue::UInt(u64::from(self.partition_id)))?;
+        visitor.value(1, ModuleValue::Bytes(self.packet_seq_num.bytes(arena)))?;
+        visitor.value(2, ModuleValue::Bytes(self.packet_sending_time.bytes(arena)))?;
         Ok(())
     }
 }
@@ -2570,7 +2570,7 @@ impl Reset {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         Ok(())
     }
 }
@@ -2602,22 +2602,22 @@ impl DepthIncrementalMdIncGrpTradeEntryGrp {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.md_entry_id = Text::push_within(arena, value, growth)?;
+            self.md_entry_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.number_of_buy_orders)))?;
-        visitor.value(1, Value::UInt(u64::from(self.number_of_sell_orders)))?;
-        visitor.value(2, Value::UInt(self.aggressor_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.aggressor_side)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.number_of_buy_orders)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.number_of_sell_orders)))?;
+        visitor.value(2, ModuleValue::UInt(self.aggressor_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.aggressor_side)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(4, Value::Int(self.trade_volume))?;
+            visitor.value(4, ModuleValue::Int(self.trade_volume))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(5, Value::Bytes(self.md_entry_id.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.md_entry_id.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2673,24 +2673,24 @@ impl DepthIncrementalMdIncGrp {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
-        visitor.value(1, Value::UInt(u64::from(self.md_entry_type)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.md_entry_type)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(2, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(2, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
-        visitor.value(3, Value::Int(self.security_id))?;
+        visitor.value(3, ModuleValue::Int(self.security_id))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(5, Value::Decimal(self.md_entry_px))?;
+            visitor.value(5, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(6, Value::Int(self.md_entry_size))?;
+            visitor.value(6, ModuleValue::Int(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(7, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(7, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(8, Value::UInt(self.md_entry_time))?;
+            visitor.value(8, ModuleValue::UInt(self.md_entry_time))?;
         }
         if self.present[0] & (1 << 5) != 0 {
             visitor.begin_group(9)?;
@@ -2698,7 +2698,7 @@ impl DepthIncrementalMdIncGrp {
             visitor.end()?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(10, Value::UInt(u64::from(self.trade_condition)))?;
+            visitor.value(10, ModuleValue::UInt(u64::from(self.trade_condition)))?;
         }
         Ok(())
     }
@@ -2740,11 +2740,11 @@ impl DepthIncremental {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.message_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.sender_comp_id)))?;
-        visitor.value(3, Value::UInt(u64::from(self.market_segment_id)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.message_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.sender_comp_id)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.market_segment_id)))?;
         visitor.begin_sequence(4, self.md_inc_grp.len())?;
         for entry in self.md_inc_grp.iter() {
             visitor.begin_entry()?;
@@ -2777,10 +2777,10 @@ impl DepthSnapshotMdSshGrpTradeStatisticsGrp {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Int(self.total_volume))?;
-        visitor.value(1, Value::Decimal(self.high_px))?;
-        visitor.value(2, Value::Decimal(self.low_px))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Int(self.total_volume))?;
+        visitor.value(1, ModuleValue::Decimal(self.high_px))?;
+        visitor.value(2, ModuleValue::Decimal(self.low_px))?;
         Ok(())
     }
 }
@@ -2821,19 +2821,19 @@ impl DepthSnapshotMdSshGrp {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_entry_type)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_entry_type)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::Decimal(self.md_entry_px))?;
+            visitor.value(2, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(3, Value::Int(self.md_entry_size))?;
+            visitor.value(3, ModuleValue::Int(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(4, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(4, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
             visitor.begin_group(5)?;
@@ -2901,25 +2901,29 @@ impl DepthSnapshot {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.last_msg_seq_num_processed)))?;
+            visitor
+                .value(
+                    1,
+                    ModuleValue::UInt(u64::from(self.last_msg_seq_num_processed)),
+                )?;
         }
-        visitor.value(2, Value::UInt(u64::from(self.sender_comp_id)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.sender_comp_id)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.refresh_indicator)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.refresh_indicator)))?;
         }
-        visitor.value(4, Value::UInt(u64::from(self.market_segment_id)))?;
-        visitor.value(5, Value::Int(self.security_id))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.market_segment_id)))?;
+        visitor.value(5, ModuleValue::Int(self.security_id))?;
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(7, Value::UInt(u64::from(self.product_complex)))?;
+            visitor.value(7, ModuleValue::UInt(u64::from(self.product_complex)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(8, Value::UInt(self.last_update_time))?;
+            visitor.value(8, ModuleValue::UInt(self.last_update_time))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(9, Value::UInt(self.transact_time))?;
+            visitor.value(9, ModuleValue::UInt(self.transact_time))?;
         }
         visitor.begin_sequence(10, self.md_ssh_grp.len())?;
         for entry in self.md_ssh_grp.iter() {
@@ -2973,22 +2977,23 @@ impl InstrumentStateChange {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.message_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.sender_comp_id)))?;
-        visitor.value(3, Value::Int(self.security_id))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.message_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.sender_comp_id)))?;
+        visitor.value(3, ModuleValue::Int(self.security_id))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(4, Value::UInt(u64::from(self.security_status)))?;
+            visitor.value(4, ModuleValue::UInt(u64::from(self.security_status)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(5, Value::UInt(u64::from(self.security_trading_status)))?;
+            visitor
+                .value(5, ModuleValue::UInt(u64::from(self.security_trading_status)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(6, Value::UInt(u64::from(self.fast_market_indicator)))?;
+            visitor.value(6, ModuleValue::UInt(u64::from(self.fast_market_indicator)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(7, Value::UInt(self.transact_time))?;
+            visitor.value(7, ModuleValue::UInt(self.transact_time))?;
         }
         Ok(())
     }
@@ -2999,9 +3004,9 @@ impl PacketHeader {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 0>(Value::UInt(u64::from(self.partition_id)));
-        visitor.value::<1, 0>(Value::Bytes(self.packet_seq_num.bytes(arena)));
-        visitor.value::<2, 0>(Value::Bytes(self.packet_sending_time.bytes(arena)));
+        visitor.value::<0, 0>(ModuleValue::UInt(u64::from(self.partition_id)));
+        visitor.value::<1, 0>(ModuleValue::Bytes(self.packet_seq_num.bytes(arena)));
+        visitor.value::<2, 0>(ModuleValue::Bytes(self.packet_sending_time.bytes(arena)));
     }
 }
 #[allow(dead_code)]
@@ -3018,10 +3023,10 @@ impl DepthIncremental {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"X"));
-        visitor.value::<1, 0>(Value::UInt(u64::from(self.message_number)));
-        visitor.value::<2, 49>(Value::UInt(u64::from(self.sender_comp_id)));
-        visitor.value::<3, 1300>(Value::UInt(u64::from(self.market_segment_id)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<1, 0>(ModuleValue::UInt(u64::from(self.message_number)));
+        visitor.value::<2, 49>(ModuleValue::UInt(u64::from(self.sender_comp_id)));
+        visitor.value::<3, 1300>(ModuleValue::UInt(u64::from(self.market_segment_id)));
         if visitor.begin_sequence(4, self.md_inc_grp.len()) {
             for entry in self.md_inc_grp.iter() {
                 visitor.entry(entry, arena);
@@ -3035,29 +3040,30 @@ impl DepthSnapshot {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"W"));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"W"));
         if self.present[0] & (1 << 0) != 0 {
             visitor
                 .value::<
                     1,
                     369,
-                >(Value::UInt(u64::from(self.last_msg_seq_num_processed)));
+                >(ModuleValue::UInt(u64::from(self.last_msg_seq_num_processed)));
         }
-        visitor.value::<2, 49>(Value::UInt(u64::from(self.sender_comp_id)));
+        visitor.value::<2, 49>(ModuleValue::UInt(u64::from(self.sender_comp_id)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<3, 1187>(Value::UInt(u64::from(self.refresh_indicator)));
+            visitor
+                .value::<3, 1187>(ModuleValue::UInt(u64::from(self.refresh_indicator)));
         }
-        visitor.value::<4, 1300>(Value::UInt(u64::from(self.market_segment_id)));
-        visitor.value::<5, 48>(Value::Int(self.security_id));
-        visitor.value::<6, 22>(Value::Bytes(b"M"));
+        visitor.value::<4, 1300>(ModuleValue::UInt(u64::from(self.market_segment_id)));
+        visitor.value::<5, 48>(ModuleValue::Int(self.security_id));
+        visitor.value::<6, 22>(ModuleValue::Bytes(b"M"));
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<7, 0>(Value::UInt(u64::from(self.product_complex)));
+            visitor.value::<7, 0>(ModuleValue::UInt(u64::from(self.product_complex)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<8, 779>(Value::UInt(self.last_update_time));
+            visitor.value::<8, 779>(ModuleValue::UInt(self.last_update_time));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<9, 60>(Value::UInt(self.transact_time));
+            visitor.value::<9, 60>(ModuleValue::UInt(self.transact_time));
         }
         if visitor.begin_sequence(10, self.md_ssh_grp.len()) {
             for entry in self.md_ssh_grp.iter() {
@@ -3072,22 +3078,26 @@ impl InstrumentStateChange {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"f"));
-        visitor.value::<1, 0>(Value::UInt(u64::from(self.message_number)));
-        visitor.value::<2, 49>(Value::UInt(u64::from(self.sender_comp_id)));
-        visitor.value::<3, 48>(Value::Int(self.security_id));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"f"));
+        visitor.value::<1, 0>(ModuleValue::UInt(u64::from(self.message_number)));
+        visitor.value::<2, 49>(ModuleValue::UInt(u64::from(self.sender_comp_id)));
+        visitor.value::<3, 48>(ModuleValue::Int(self.security_id));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<4, 965>(Value::UInt(u64::from(self.security_status)));
+            visitor.value::<4, 965>(ModuleValue::UInt(u64::from(self.security_status)));
         }
         if self.present[0] & (1 << 1) != 0 {
             visitor
-                .value::<5, 326>(Value::UInt(u64::from(self.security_trading_status)));
+                .value::<
+                    5,
+                    326,
+                >(ModuleValue::UInt(u64::from(self.security_trading_status)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<6, 0>(Value::UInt(u64::from(self.fast_market_indicator)));
+            visitor
+                .value::<6, 0>(ModuleValue::UInt(u64::from(self.fast_market_indicator)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<7, 60>(Value::UInt(self.transact_time));
+            visitor.value::<7, 60>(ModuleValue::UInt(self.transact_time));
         }
     }
 }
@@ -3095,27 +3105,27 @@ impl rt::ShowTags for DepthIncrementalMdIncGrp {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
-        visitor.value::<1, 269>(Value::UInt(u64::from(self.md_entry_type)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
+        visitor.value::<1, 269>(ModuleValue::UInt(u64::from(self.md_entry_type)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<2, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<2, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
-        visitor.value::<3, 48>(Value::Int(self.security_id));
-        visitor.value::<4, 22>(Value::Bytes(b"M"));
+        visitor.value::<3, 48>(ModuleValue::Int(self.security_id));
+        visitor.value::<4, 22>(ModuleValue::Bytes(b"M"));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<5, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<5, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<6, 271>(Value::Int(self.md_entry_size));
+            visitor.value::<6, 271>(ModuleValue::Int(self.md_entry_size));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<7, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<7, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<8, 273>(Value::UInt(self.md_entry_time));
+            visitor.value::<8, 273>(ModuleValue::UInt(self.md_entry_time));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<10, 277>(Value::UInt(u64::from(self.trade_condition)));
+            visitor.value::<10, 277>(ModuleValue::UInt(u64::from(self.trade_condition)));
         }
     }
 }
@@ -3123,18 +3133,18 @@ impl rt::ShowTags for DepthSnapshotMdSshGrp {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 269>(Value::UInt(u64::from(self.md_entry_type)));
+        visitor.value::<0, 269>(ModuleValue::UInt(u64::from(self.md_entry_type)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<1, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<2, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<2, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<3, 271>(Value::Int(self.md_entry_size));
+            visitor.value::<3, 271>(ModuleValue::Int(self.md_entry_size));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<4, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<4, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
     }
 }
@@ -3345,7 +3355,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

@@ -3,28 +3,28 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9";
@@ -71,7 +71,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::MdIncrementalRefresh(message) => message.visit(visitor),
             Message::MdSnapshotFullRefresh(message) => message.visit(visitor),
@@ -89,7 +89,7 @@ pub struct MdIncrementalRefreshMdEntries {
     /// `MDPriceLevel` (1023): uInt32, optional, default.
     md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `SecurityID` (48): uInt32, mandatory, copy.
     pub security_id: u32,
     /// `RptSeq` (83): uInt32, mandatory, increment.
@@ -103,19 +103,19 @@ pub struct MdIncrementalRefreshMdEntries {
     /// `NumberOfOrders` (346): uInt32, optional, delta.
     number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
     net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt32, optional, default.
     trade_volume: u32,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    tick_direction: Text,
+    tick_direction: TextValue,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
     /// `AggressorSide` (5797): uInt32, optional, default.
     aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    match_event_indicator: Text,
+    match_event_indicator: TextValue,
 }
 #[allow(dead_code)]
 impl MdIncrementalRefreshMdEntries {
@@ -171,7 +171,7 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -180,7 +180,7 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -223,12 +223,12 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `TickDirection`, if it is present.
     #[inline]
-    pub fn tick_direction(&self) -> Option<Text> {
+    pub fn tick_direction(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 6) != 0 { Some(self.tick_direction) } else { None }
     }
     /// Sets `TickDirection`, or makes it absent.
     #[inline]
-    pub fn set_tick_direction(&mut self, value: Option<Text>) {
+    pub fn set_tick_direction(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.tick_direction = value;
@@ -239,12 +239,12 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 7) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -271,7 +271,7 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `MatchEventIndicator`, if it is present.
     #[inline]
-    pub fn match_event_indicator(&self) -> Option<Text> {
+    pub fn match_event_indicator(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 9) != 0 {
             Some(self.match_event_indicator)
         } else {
@@ -280,7 +280,7 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// Sets `MatchEventIndicator`, or makes it absent.
     #[inline]
-    pub fn set_match_event_indicator(&mut self, value: Option<Text>) {
+    pub fn set_match_event_indicator(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.match_event_indicator = value;
@@ -325,11 +325,11 @@ pub struct MdIncrementalRefresh {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pos_dup_flag: Text,
+    pos_dup_flag: TextValue,
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdIncrementalRefreshMdEntries>,
+    pub md_entries: EntryList<MdIncrementalRefreshMdEntries>,
 }
 #[allow(dead_code)]
 impl MdIncrementalRefresh {
@@ -341,12 +341,12 @@ impl MdIncrementalRefresh {
     pub const SENDER_COMP_ID: &'static [u8] = b"Test Exchange";
     /// `PosDupFlag`, if it is present.
     #[inline]
-    pub fn pos_dup_flag(&self) -> Option<Text> {
+    pub fn pos_dup_flag(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.pos_dup_flag) } else { None }
     }
     /// Sets `PosDupFlag`, or makes it absent.
     #[inline]
-    pub fn set_pos_dup_flag(&mut self, value: Option<Text>) {
+    pub fn set_pos_dup_flag(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.pos_dup_flag = value;
@@ -356,12 +356,12 @@ impl MdIncrementalRefresh {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdIncrementalRefresh {
@@ -382,7 +382,7 @@ pub struct MdSnapshotFullRefreshMdEntries {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `MDEntryPx` (270): decimal, mandatory; exponent, default; mantissa, delta.
     pub md_entry_px: Decimal,
     /// `MDEntrySize` (271): int32, optional, delta.
@@ -392,7 +392,7 @@ pub struct MdSnapshotFullRefreshMdEntries {
     /// `MDPriceLevel` (1023): uInt32, optional, increment.
     md_price_level: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
 }
 #[allow(dead_code)]
 impl MdSnapshotFullRefreshMdEntries {
@@ -446,7 +446,7 @@ impl MdSnapshotFullRefreshMdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -455,7 +455,7 @@ impl MdSnapshotFullRefreshMdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -490,7 +490,7 @@ pub struct MdSnapshotFullRefresh {
     /// `SendingTime` (52): uInt64, mandatory.
     pub sending_time: u64,
     /// `PosDupFlag` (43): string, optional, default. The message's `text` gives its bytes.
-    pos_dup_flag: Text,
+    pos_dup_flag: TextValue,
     /// `LastMsgSeqNumProcessed` (369): uInt32, mandatory.
     pub last_msg_seq_num_processed: u32,
     /// `TotNumReports` (911): uInt32, mandatory.
@@ -504,7 +504,7 @@ pub struct MdSnapshotFullRefresh {
     /// `MDBookType` (1021): uInt32, optional, default.
     md_book_type: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdSnapshotFullRefreshMdEntries>,
+    pub md_entries: EntryList<MdSnapshotFullRefreshMdEntries>,
 }
 #[allow(dead_code)]
 impl MdSnapshotFullRefresh {
@@ -516,12 +516,12 @@ impl MdSnapshotFullRefresh {
     pub const SENDER_COMP_ID: &'static [u8] = b"Test Exchange";
     /// `PosDupFlag`, if it is present.
     #[inline]
-    pub fn pos_dup_flag(&self) -> Option<Text> {
+    pub fn pos_dup_flag(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.pos_dup_flag) } else { None }
     }
     /// Sets `PosDupFlag`, or makes it absent.
     #[inline]
-    pub fn set_pos_dup_flag(&mut self, value: Option<Text>) {
+    pub fn set_pos_dup_flag(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.pos_dup_flag = value;
@@ -549,12 +549,12 @@ impl MdSnapshotFullRefresh {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdSnapshotFullRefresh {
@@ -752,7 +752,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 29 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -838,7 +838,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 24) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"2") })
+        Some(const { TextValue::literal(b"2") })
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -918,7 +918,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 18) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"1") })
+        Some(const { TextValue::literal(b"1") })
     };
     if let Some(value) = value {
         out.match_event_indicator = value;
@@ -940,7 +940,7 @@ impl LaneSegment for MdIncrementalRefreshMdEntries {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
         out.md_price_level = lanes[1];
-        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.md_entry_type = TextValue::of_lane(lanes[2]);
         out.security_id = lanes[3];
         out.rpt_seq = lanes[4];
         out.md_entry_px = Decimal {
@@ -950,16 +950,16 @@ impl LaneSegment for MdIncrementalRefreshMdEntries {
         out.md_entry_time = lanes[7];
         out.md_entry_size = lanes[8] as i32;
         out.number_of_orders = lanes[9];
-        out.trading_session_id = Text::of_lane(lanes[10]);
+        out.trading_session_id = TextValue::of_lane(lanes[10]);
         out.net_chg_prev_day = Decimal {
             mantissa: i64::from(lanes[12] as i32),
             exponent: lanes[11] as i32,
         };
         out.trade_volume = lanes[13];
-        out.tick_direction = Text::of_lane(lanes[14]);
-        out.quote_condition = Text::of_lane(lanes[15]);
+        out.tick_direction = TextValue::of_lane(lanes[14]);
+        out.quote_condition = TextValue::of_lane(lanes[15]);
         out.aggressor_side = lanes[16];
-        out.match_event_indicator = Text::of_lane(lanes[17]);
+        out.match_event_indicator = TextValue::of_lane(lanes[17]);
         out.present = [present];
     }
     #[inline(always)]
@@ -1120,7 +1120,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 31 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE_2,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -1224,7 +1224,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 28) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"2") })
+        Some(const { TextValue::literal(b"2") })
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -1244,7 +1244,7 @@ impl LaneSegment for MdSnapshotFullRefreshMdEntries {
     #[inline(always)]
     fn fill(lanes: &LaneValues, present: u64, out: &mut MdSnapshotFullRefreshMdEntries) {
         let LaneValues(lanes) = lanes;
-        out.md_entry_type = Text::of_lane(lanes[0]);
+        out.md_entry_type = TextValue::of_lane(lanes[0]);
         out.md_entry_px = Decimal {
             mantissa: i64::from(lanes[2] as i32),
             exponent: lanes[1] as i32,
@@ -1252,7 +1252,7 @@ impl LaneSegment for MdSnapshotFullRefreshMdEntries {
         out.md_entry_size = lanes[3] as i32;
         out.number_of_orders = lanes[4];
         out.md_price_level = lanes[5];
-        out.trading_session_id = Text::of_lane(lanes[6]);
+        out.trading_session_id = TextValue::of_lane(lanes[6]);
         out.present = [present];
     }
     #[inline(always)]
@@ -1412,7 +1412,7 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
                 !m
                     .trading_session_id()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"2") })
+                        text.is_short_text(const { TextValue::literal(b"2") })
                     }),
             ) << 6;
         if let Some(value) = m.net_chg_prev_day() {
@@ -1434,7 +1434,7 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
                 !m
                     .match_event_indicator()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"1") })
+                        text.is_short_text(const { TextValue::literal(b"1") })
                     }),
             );
         let map_at = o.begin_behind::<7>(map << 50)?;
@@ -1453,7 +1453,7 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -1619,7 +1619,7 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE_2,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -1666,7 +1666,7 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
         }
         if !m
             .trading_session_id()
-            .is_some_and(|text| text.is_short_text(const { Text::literal(b"2") }))
+            .is_some_and(|text| text.is_short_text(const { TextValue::literal(b"2") }))
         {
             first |= 1 << 3;
             o.ascii_nullable(m.trading_session_id(), arena, x)?;
@@ -1771,7 +1771,7 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(4)) {
             self.security_id = value as u32;
@@ -1794,7 +1794,7 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::decimal(record.value(11)) {
@@ -1806,11 +1806,11 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 5;
         }
         if let Some(value) = rt::fill::bytes(record.value(13)) {
-            self.tick_direction = Text::push_within(arena, value, growth)?;
+            self.tick_direction = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::bytes(record.value(14)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 7;
         }
         if let Some(value) = rt::fill::unsigned(record.value(15)) {
@@ -1818,48 +1818,49 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(16)) {
-            self.match_event_indicator = Text::push_within(arena, value, growth)?;
+            self.match_event_indicator = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
-        visitor.value(2, Value::Bytes(self.md_entry_type.bytes(arena)))?;
-        visitor.value(4, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(5, Value::UInt(u64::from(self.rpt_seq)))?;
-        visitor.value(6, Value::Decimal(self.md_entry_px))?;
-        visitor.value(7, Value::UInt(u64::from(self.md_entry_time)))?;
+        visitor.value(2, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
+        visitor.value(6, ModuleValue::Decimal(self.md_entry_px))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(8, Value::Int(i64::from(self.md_entry_size)))?;
+            visitor.value(8, ModuleValue::Int(i64::from(self.md_entry_size)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(9, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(9, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(10, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(10, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(11, Value::Decimal(self.net_chg_prev_day))?;
+            visitor.value(11, ModuleValue::Decimal(self.net_chg_prev_day))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(12, Value::UInt(u64::from(self.trade_volume)))?;
+            visitor.value(12, ModuleValue::UInt(u64::from(self.trade_volume)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(13, Value::Bytes(self.tick_direction.bytes(arena)))?;
+            visitor.value(13, ModuleValue::Bytes(self.tick_direction.bytes(arena)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(14, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(14, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(15, Value::UInt(u64::from(self.aggressor_side)))?;
+            visitor.value(15, ModuleValue::UInt(u64::from(self.aggressor_side)))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(16, Value::Bytes(self.match_event_indicator.bytes(arena)))?;
+            visitor
+                .value(16, ModuleValue::Bytes(self.match_event_indicator.bytes(arena)))?;
         }
         Ok(())
     }
@@ -1884,7 +1885,7 @@ impl MdIncrementalRefresh {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
+            self.pos_dup_flag = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -1906,14 +1907,14 @@ impl MdIncrementalRefresh {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.pos_dup_flag.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)))?;
         }
-        visitor.value(6, Value::UInt(u64::from(self.trade_date)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.trade_date)))?;
         visitor.begin_sequence(7, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -1936,7 +1937,7 @@ impl MdSnapshotFullRefreshMdEntries {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::decimal(record.value(1)) {
             self.md_entry_px = value;
@@ -1954,26 +1955,26 @@ impl MdSnapshotFullRefreshMdEntries {
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.md_entry_type.bytes(arena)))?;
-        visitor.value(1, Value::Decimal(self.md_entry_px))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(1, ModuleValue::Decimal(self.md_entry_px))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(2, Value::Int(i64::from(self.md_entry_size)))?;
+            visitor.value(2, ModuleValue::Int(i64::from(self.md_entry_size)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(4, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(4, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(5, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         Ok(())
     }
@@ -1998,7 +1999,7 @@ impl MdSnapshotFullRefresh {
             self.sending_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.pos_dup_flag = Text::push_within(arena, value, growth)?;
+            self.pos_dup_flag = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -2036,20 +2037,20 @@ impl MdSnapshotFullRefresh {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(self.sending_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.pos_dup_flag.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)))?;
         }
-        visitor.value(6, Value::UInt(u64::from(self.last_msg_seq_num_processed)))?;
-        visitor.value(7, Value::UInt(u64::from(self.tot_num_reports)))?;
-        visitor.value(8, Value::UInt(u64::from(self.trade_date)))?;
-        visitor.value(10, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(11, Value::UInt(u64::from(self.rpt_seq)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.last_msg_seq_num_processed)))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.tot_num_reports)))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.trade_date)))?;
+        visitor.value(10, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(11, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(12, Value::UInt(u64::from(self.md_book_type)))?;
+            visitor.value(12, ModuleValue::UInt(u64::from(self.md_book_type)))?;
         }
         visitor.begin_sequence(13, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
@@ -2067,15 +2068,15 @@ impl MdIncrementalRefresh {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"Test Exchange"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"Test Exchange"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+            visitor.value::<5, 43>(ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)));
         }
-        visitor.value::<6, 75>(Value::UInt(u64::from(self.trade_date)));
+        visitor.value::<6, 75>(ModuleValue::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(7, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -2089,22 +2090,26 @@ impl MdSnapshotFullRefresh {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"9"));
-        visitor.value::<1, 35>(Value::Bytes(b"W"));
-        visitor.value::<2, 49>(Value::Bytes(b"Test Exchange"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"9"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"W"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"Test Exchange"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(self.sending_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<5, 43>(Value::Bytes(self.pos_dup_flag.bytes(arena)));
+            visitor.value::<5, 43>(ModuleValue::Bytes(self.pos_dup_flag.bytes(arena)));
         }
-        visitor.value::<6, 369>(Value::UInt(u64::from(self.last_msg_seq_num_processed)));
-        visitor.value::<7, 911>(Value::UInt(u64::from(self.tot_num_reports)));
-        visitor.value::<8, 75>(Value::UInt(u64::from(self.trade_date)));
-        visitor.value::<9, 22>(Value::UInt(8));
-        visitor.value::<10, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<11, 83>(Value::UInt(u64::from(self.rpt_seq)));
+        visitor
+            .value::<
+                6,
+                369,
+            >(ModuleValue::UInt(u64::from(self.last_msg_seq_num_processed)));
+        visitor.value::<7, 911>(ModuleValue::UInt(u64::from(self.tot_num_reports)));
+        visitor.value::<8, 75>(ModuleValue::UInt(u64::from(self.trade_date)));
+        visitor.value::<9, 22>(ModuleValue::UInt(8));
+        visitor.value::<10, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<11, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<12, 1021>(Value::UInt(u64::from(self.md_book_type)));
+            visitor.value::<12, 1021>(ModuleValue::UInt(u64::from(self.md_book_type)));
         }
         if visitor.begin_sequence(13, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
@@ -2117,46 +2122,52 @@ impl rt::ShowTags for MdIncrementalRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<1, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
-        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
-        visitor.value::<3, 22>(Value::UInt(8));
-        visitor.value::<4, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<5, 83>(Value::UInt(u64::from(self.rpt_seq)));
-        visitor.value::<6, 270>(Value::Decimal(self.md_entry_px));
-        visitor.value::<7, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        visitor.value::<2, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<3, 22>(ModuleValue::UInt(8));
+        visitor.value::<4, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<5, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<6, 270>(ModuleValue::Decimal(self.md_entry_px));
+        visitor.value::<7, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<8, 271>(Value::Int(i64::from(self.md_entry_size)));
+            visitor.value::<8, 271>(ModuleValue::Int(i64::from(self.md_entry_size)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<9, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<9, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<10, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    10,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<11, 451>(Value::Decimal(self.net_chg_prev_day));
+            visitor.value::<11, 451>(ModuleValue::Decimal(self.net_chg_prev_day));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<12, 1020>(Value::UInt(u64::from(self.trade_volume)));
+            visitor.value::<12, 1020>(ModuleValue::UInt(u64::from(self.trade_volume)));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<13, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+            visitor
+                .value::<13, 274>(ModuleValue::Bytes(self.tick_direction.bytes(arena)));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<14, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<14, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<15, 5797>(Value::UInt(u64::from(self.aggressor_side)));
+            visitor.value::<15, 5797>(ModuleValue::UInt(u64::from(self.aggressor_side)));
         }
         if self.present[0] & (1 << 9) != 0 {
             visitor
                 .value::<
                     16,
                     5799,
-                >(Value::Bytes(self.match_event_indicator.bytes(arena)));
+                >(ModuleValue::Bytes(self.match_event_indicator.bytes(arena)));
         }
     }
 }
@@ -2164,19 +2175,23 @@ impl rt::ShowTags for MdSnapshotFullRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
-        visitor.value::<1, 270>(Value::Decimal(self.md_entry_px));
+        visitor.value::<0, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<1, 270>(ModuleValue::Decimal(self.md_entry_px));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<2, 271>(Value::Int(i64::from(self.md_entry_size)));
+            visitor.value::<2, 271>(ModuleValue::Int(i64::from(self.md_entry_size)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<3, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<3, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<4, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<4, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<5, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    5,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
     }
 }
@@ -2351,7 +2366,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

@@ -3,28 +3,28 @@
 // Signature of the template set: 8d000ae71c6f06152304aa76a3ed282943adbb1aa03a2db5791731dee338edcf
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/complex.xml -o crates/fast-generated/src/exchange_complex.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "8d000ae71c6f06152304aa76a3ed282943adbb1aa03a2db5791731dee338edcf";
@@ -77,7 +77,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::MarketData(message) => message.visit(visitor),
             Message::QuoteRequest(message) => message.visit(visitor),
@@ -96,7 +96,7 @@ pub struct MarketDataMdEntries {
     /// `MDPriceLevel` (1023): uInt32, optional, default.
     md_price_level: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `OpenCloseSettleFlag` (286): uInt32, optional.
     open_close_settle_flag: u32,
     /// `SecurityID` (48): uInt32, mandatory, copy.
@@ -112,21 +112,21 @@ pub struct MarketDataMdEntries {
     /// `NumberOfOrders` (346): uInt32, optional, delta.
     number_of_orders: u32,
     /// `TradingSessionID` (336): string, optional, default. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
     /// `NetChgPrevDay` (451): decimal, optional; exponent, default; mantissa, delta.
     net_chg_prev_day: Decimal,
     /// `TradeVolume` (1020): uInt32, optional, default.
     trade_volume: u32,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    trade_condition: Text,
+    trade_condition: TextValue,
     /// `TickDirection` (274): string, optional, default. The message's `text` gives its bytes.
-    tick_direction: Text,
+    tick_direction: TextValue,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
     /// `AggressorSide` (5797): uInt32, optional, default.
     aggressor_side: u32,
     /// `MatchEventIndicator` (5799): string, optional, default. The message's `text` gives its bytes.
-    match_event_indicator: Text,
+    match_event_indicator: TextValue,
 }
 #[allow(dead_code)]
 impl MarketDataMdEntries {
@@ -202,7 +202,7 @@ impl MarketDataMdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 4) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -211,7 +211,7 @@ impl MarketDataMdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -254,12 +254,12 @@ impl MarketDataMdEntries {
     }
     /// `TradeCondition`, if it is present.
     #[inline]
-    pub fn trade_condition(&self) -> Option<Text> {
+    pub fn trade_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 7) != 0 { Some(self.trade_condition) } else { None }
     }
     /// Sets `TradeCondition`, or makes it absent.
     #[inline]
-    pub fn set_trade_condition(&mut self, value: Option<Text>) {
+    pub fn set_trade_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trade_condition = value;
@@ -270,12 +270,12 @@ impl MarketDataMdEntries {
     }
     /// `TickDirection`, if it is present.
     #[inline]
-    pub fn tick_direction(&self) -> Option<Text> {
+    pub fn tick_direction(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 8) != 0 { Some(self.tick_direction) } else { None }
     }
     /// Sets `TickDirection`, or makes it absent.
     #[inline]
-    pub fn set_tick_direction(&mut self, value: Option<Text>) {
+    pub fn set_tick_direction(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.tick_direction = value;
@@ -286,12 +286,12 @@ impl MarketDataMdEntries {
     }
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 9) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -318,7 +318,7 @@ impl MarketDataMdEntries {
     }
     /// `MatchEventIndicator`, if it is present.
     #[inline]
-    pub fn match_event_indicator(&self) -> Option<Text> {
+    pub fn match_event_indicator(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 11) != 0 {
             Some(self.match_event_indicator)
         } else {
@@ -327,7 +327,7 @@ impl MarketDataMdEntries {
     }
     /// Sets `MatchEventIndicator`, or makes it absent.
     #[inline]
-    pub fn set_match_event_indicator(&mut self, value: Option<Text>) {
+    pub fn set_match_event_indicator(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.match_event_indicator = value;
@@ -374,7 +374,7 @@ pub struct MarketData {
     /// `TradeDate` (75): uInt32, mandatory.
     pub trade_date: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MarketDataMdEntries>,
+    pub md_entries: EntryList<MarketDataMdEntries>,
 }
 #[allow(dead_code)]
 impl MarketData {
@@ -385,12 +385,12 @@ impl MarketData {
     /// `SenderCompID` (49), constant.
     pub const SENDER_COMP_ID: &'static [u8] = b"Test Exchange";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MarketData {
@@ -483,9 +483,9 @@ pub struct QuoteRequest {
     /// `SendingTime` (52): uInt32, mandatory.
     pub sending_time: u32,
     /// `QuoteReqID` (131): string, optional. The message's `text` gives its bytes.
-    quote_req_id: Text,
+    quote_req_id: TextValue,
     /// `RelatedSym`: sequence, mandatory; its length is `NoRelatedSym` (146).
-    pub related_sym: Entries<QuoteRequestRelatedSym>,
+    pub related_sym: EntryList<QuoteRequestRelatedSym>,
 }
 #[allow(dead_code)]
 impl QuoteRequest {
@@ -497,12 +497,12 @@ impl QuoteRequest {
     pub const SENDER_COMP_ID: &'static [u8] = b"Test Exchange";
     /// `QuoteReqID`, if it is present.
     #[inline]
-    pub fn quote_req_id(&self) -> Option<Text> {
+    pub fn quote_req_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.quote_req_id) } else { None }
     }
     /// Sets `QuoteReqID`, or makes it absent.
     #[inline]
-    pub fn set_quote_req_id(&mut self, value: Option<Text>) {
+    pub fn set_quote_req_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_req_id = value;
@@ -512,12 +512,12 @@ impl QuoteRequest {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for QuoteRequest {
@@ -542,12 +542,12 @@ impl Done {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"99";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Done {
@@ -704,7 +704,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 29 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -792,7 +792,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 24) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"2") })
+        Some(const { TextValue::literal(b"2") })
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -883,7 +883,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
     let value = if map & (1 << 17) != 0 {
         c.ascii_nullable(x)?
     } else {
-        Some(const { Text::literal(b"1") })
+        Some(const { TextValue::literal(b"1") })
     };
     if let Some(value) = value {
         out.match_event_indicator = value;
@@ -905,7 +905,7 @@ impl LaneSegment for MarketDataMdEntries {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
         out.md_price_level = lanes[1];
-        out.md_entry_type = Text::of_lane(lanes[2]);
+        out.md_entry_type = TextValue::of_lane(lanes[2]);
         out.open_close_settle_flag = lanes[3];
         out.security_id = lanes[4];
         out.rpt_seq = lanes[5];
@@ -916,17 +916,17 @@ impl LaneSegment for MarketDataMdEntries {
         out.md_entry_time = lanes[8];
         out.md_entry_size = lanes[9] as i32;
         out.number_of_orders = lanes[10];
-        out.trading_session_id = Text::of_lane(lanes[11]);
+        out.trading_session_id = TextValue::of_lane(lanes[11]);
         out.net_chg_prev_day = Decimal {
             mantissa: i64::from(lanes[13] as i32),
             exponent: lanes[12] as i32,
         };
         out.trade_volume = lanes[14];
-        out.trade_condition = Text::of_lane(lanes[15]);
-        out.tick_direction = Text::of_lane(lanes[16]);
-        out.quote_condition = Text::of_lane(lanes[17]);
+        out.trade_condition = TextValue::of_lane(lanes[15]);
+        out.tick_direction = TextValue::of_lane(lanes[16]);
+        out.quote_condition = TextValue::of_lane(lanes[17]);
         out.aggressor_side = lanes[18];
-        out.match_event_indicator = Text::of_lane(lanes[19]);
+        out.match_event_indicator = TextValue::of_lane(lanes[19]);
         out.present = [present];
     }
     #[inline(always)]
@@ -1192,7 +1192,7 @@ impl EncodeSegment for MarketDataMdEntries {
                 !m
                     .trading_session_id()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"2") })
+                        text.is_short_text(const { TextValue::literal(b"2") })
                     }),
             ) << 7;
         if let Some(value) = m.net_chg_prev_day() {
@@ -1215,7 +1215,7 @@ impl EncodeSegment for MarketDataMdEntries {
                 !m
                     .match_event_indicator()
                     .is_some_and(|text| {
-                        text.is_short_text(const { Text::literal(b"1") })
+                        text.is_short_text(const { TextValue::literal(b"1") })
                     }),
             );
         let map_at = o.begin_behind::<8>(map << 49)?;
@@ -1234,7 +1234,7 @@ impl EncodeSegment for MarketDataMdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -1540,7 +1540,7 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(3)) {
             self.open_close_settle_flag = value as u32;
@@ -1567,7 +1567,7 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::decimal(record.value(12)) {
@@ -1579,15 +1579,15 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 6;
         }
         if let Some(value) = rt::fill::bytes(record.value(14)) {
-            self.trade_condition = Text::push_within(arena, value, growth)?;
+            self.trade_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 7;
         }
         if let Some(value) = rt::fill::bytes(record.value(15)) {
-            self.tick_direction = Text::push_within(arena, value, growth)?;
+            self.tick_direction = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(16)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         if let Some(value) = rt::fill::unsigned(record.value(17)) {
@@ -1595,54 +1595,55 @@ impl MarketDataMdEntries {
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::bytes(record.value(18)) {
-            self.match_event_indicator = Text::push_within(arena, value, growth)?;
+            self.match_event_indicator = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 11;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
-        visitor.value(2, Value::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(2, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.open_close_settle_flag)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.open_close_settle_flag)))?;
         }
-        visitor.value(5, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(6, Value::UInt(u64::from(self.rpt_seq)))?;
-        visitor.value(7, Value::Decimal(self.md_entry_px))?;
-        visitor.value(8, Value::UInt(u64::from(self.md_entry_time)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
+        visitor.value(7, ModuleValue::Decimal(self.md_entry_px))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(9, Value::Int(i64::from(self.md_entry_size)))?;
+            visitor.value(9, ModuleValue::Int(i64::from(self.md_entry_size)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(10, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(10, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(11, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(11, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(12, Value::Decimal(self.net_chg_prev_day))?;
+            visitor.value(12, ModuleValue::Decimal(self.net_chg_prev_day))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(13, Value::UInt(u64::from(self.trade_volume)))?;
+            visitor.value(13, ModuleValue::UInt(u64::from(self.trade_volume)))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(14, Value::Bytes(self.trade_condition.bytes(arena)))?;
+            visitor.value(14, ModuleValue::Bytes(self.trade_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(15, Value::Bytes(self.tick_direction.bytes(arena)))?;
+            visitor.value(15, ModuleValue::Bytes(self.tick_direction.bytes(arena)))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(16, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(16, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value(17, Value::UInt(u64::from(self.aggressor_side)))?;
+            visitor.value(17, ModuleValue::UInt(u64::from(self.aggressor_side)))?;
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value(18, Value::Bytes(self.match_event_indicator.bytes(arena)))?;
+            visitor
+                .value(18, ModuleValue::Bytes(self.match_event_indicator.bytes(arena)))?;
         }
         Ok(())
     }
@@ -1684,11 +1685,11 @@ impl MarketData {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(u64::from(self.sending_time)))?;
-        visitor.value(5, Value::UInt(u64::from(self.trade_date)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.sending_time)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.trade_date)))?;
         visitor.begin_sequence(6, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -1730,16 +1731,16 @@ impl QuoteRequestRelatedSym {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(self.order_qty))?;
+            visitor.value(1, ModuleValue::UInt(self.order_qty))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::UInt(u64::from(self.side)))?;
+            visitor.value(2, ModuleValue::UInt(u64::from(self.side)))?;
         }
-        visitor.value(3, Value::UInt(self.transact_time))?;
-        visitor.value(4, Value::UInt(u64::from(self.quote_type)))?;
-        visitor.value(5, Value::UInt(u64::from(self.security_id)))?;
+        visitor.value(3, ModuleValue::UInt(self.transact_time))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.quote_type)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.security_id)))?;
         Ok(())
     }
 }
@@ -1763,7 +1764,7 @@ impl QuoteRequest {
             self.sending_time = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.quote_req_id = Text::push_within(arena, value, growth)?;
+            self.quote_req_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let FieldValue::Sequence(entries) = record.value(6) {
@@ -1782,12 +1783,12 @@ impl QuoteRequest {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(3, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(4, Value::UInt(u64::from(self.sending_time)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.sending_time)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.quote_req_id.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.quote_req_id.bytes(arena)))?;
         }
         visitor.begin_sequence(6, self.related_sym.len())?;
         for entry in self.related_sym.iter() {
@@ -1815,7 +1816,7 @@ impl Done {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
         Ok(())
     }
@@ -1826,12 +1827,12 @@ impl MarketData {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"1.0"));
-        visitor.value::<1, 35>(Value::Bytes(b"X"));
-        visitor.value::<2, 49>(Value::Bytes(b"Test Exchange"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(u64::from(self.sending_time)));
-        visitor.value::<5, 75>(Value::UInt(u64::from(self.trade_date)));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"1.0"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"Test Exchange"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(u64::from(self.sending_time)));
+        visitor.value::<5, 75>(ModuleValue::UInt(u64::from(self.trade_date)));
         if visitor.begin_sequence(6, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -1845,13 +1846,13 @@ impl QuoteRequest {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 1128>(Value::Bytes(b"1.0"));
-        visitor.value::<1, 35>(Value::Bytes(b"R"));
-        visitor.value::<2, 49>(Value::Bytes(b"Test Exchange"));
-        visitor.value::<3, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<4, 52>(Value::UInt(u64::from(self.sending_time)));
+        visitor.value::<0, 1128>(ModuleValue::Bytes(b"1.0"));
+        visitor.value::<1, 35>(ModuleValue::Bytes(b"R"));
+        visitor.value::<2, 49>(ModuleValue::Bytes(b"Test Exchange"));
+        visitor.value::<3, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<4, 52>(ModuleValue::UInt(u64::from(self.sending_time)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<5, 131>(Value::Bytes(self.quote_req_id.bytes(arena)));
+            visitor.value::<5, 131>(ModuleValue::Bytes(self.quote_req_id.bytes(arena)));
         }
         if visitor.begin_sequence(6, self.related_sym.len()) {
             for entry in self.related_sym.iter() {
@@ -1866,59 +1867,71 @@ impl Done {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"99"));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"99"));
     }
 }
 impl rt::ShowTags for MarketDataMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<1, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
-        visitor.value::<2, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<2, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<3, 286>(Value::UInt(u64::from(self.open_close_settle_flag)));
+            visitor
+                .value::<
+                    3,
+                    286,
+                >(ModuleValue::UInt(u64::from(self.open_close_settle_flag)));
         }
-        visitor.value::<4, 22>(Value::UInt(9));
-        visitor.value::<5, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<6, 83>(Value::UInt(u64::from(self.rpt_seq)));
-        visitor.value::<7, 270>(Value::Decimal(self.md_entry_px));
-        visitor.value::<8, 273>(Value::UInt(u64::from(self.md_entry_time)));
+        visitor.value::<4, 22>(ModuleValue::UInt(9));
+        visitor.value::<5, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<6, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<7, 270>(ModuleValue::Decimal(self.md_entry_px));
+        visitor.value::<8, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<9, 271>(Value::Int(i64::from(self.md_entry_size)));
+            visitor.value::<9, 271>(ModuleValue::Int(i64::from(self.md_entry_size)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<10, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor
+                .value::<10, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<11, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    11,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<12, 451>(Value::Decimal(self.net_chg_prev_day));
+            visitor.value::<12, 451>(ModuleValue::Decimal(self.net_chg_prev_day));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<13, 1020>(Value::UInt(u64::from(self.trade_volume)));
+            visitor.value::<13, 1020>(ModuleValue::UInt(u64::from(self.trade_volume)));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<14, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+            visitor
+                .value::<14, 277>(ModuleValue::Bytes(self.trade_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<15, 274>(Value::Bytes(self.tick_direction.bytes(arena)));
+            visitor
+                .value::<15, 274>(ModuleValue::Bytes(self.tick_direction.bytes(arena)));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<16, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<16, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value::<17, 5797>(Value::UInt(u64::from(self.aggressor_side)));
+            visitor.value::<17, 5797>(ModuleValue::UInt(u64::from(self.aggressor_side)));
         }
         if self.present[0] & (1 << 11) != 0 {
             visitor
                 .value::<
                     18,
                     5799,
-                >(Value::Bytes(self.match_event_indicator.bytes(arena)));
+                >(ModuleValue::Bytes(self.match_event_indicator.bytes(arena)));
         }
     }
 }
@@ -1926,17 +1939,17 @@ impl rt::ShowTags for QuoteRequestRelatedSym {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 55>(Value::Bytes(b"[N/A]"));
+        visitor.value::<0, 55>(ModuleValue::Bytes(b"[N/A]"));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 38>(Value::UInt(self.order_qty));
+            visitor.value::<1, 38>(ModuleValue::UInt(self.order_qty));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<2, 54>(Value::UInt(u64::from(self.side)));
+            visitor.value::<2, 54>(ModuleValue::UInt(u64::from(self.side)));
         }
-        visitor.value::<3, 60>(Value::UInt(self.transact_time));
-        visitor.value::<4, 537>(Value::UInt(u64::from(self.quote_type)));
-        visitor.value::<5, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<6, 22>(Value::UInt(9));
+        visitor.value::<3, 60>(ModuleValue::UInt(self.transact_time));
+        visitor.value::<4, 537>(ModuleValue::UInt(u64::from(self.quote_type)));
+        visitor.value::<5, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<6, 22>(ModuleValue::UInt(9));
     }
 }
 fn fill_message(
@@ -2090,7 +2103,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

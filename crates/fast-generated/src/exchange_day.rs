@@ -3,28 +3,28 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad";
@@ -101,7 +101,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::MdIncrementalRefresh(message) => message.visit(visitor),
             Message::MdSnapshotFullRefresh(message) => message.visit(visitor),
@@ -122,15 +122,15 @@ pub struct MdIncrementalRefreshMdEntries {
     /// `MDUpdateAction` (279): uInt32, mandatory, copy.
     pub md_update_action: u32,
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `MDEntryID` (278): uInt64, optional, delta.
     md_entry_id: u64,
     /// `SecurityID` (48): uInt32, optional, copy.
     security_id: u32,
     /// `Symbol` (55): string, optional, copy. The message's `text` gives its bytes.
-    symbol: Text,
+    symbol: TextValue,
     /// `TradingSessionID` (336): string, optional, copy. The message's `text` gives its bytes.
-    trading_session_id: Text,
+    trading_session_id: TextValue,
     /// `RptSeq` (83): uInt32, optional, increment.
     rpt_seq: u32,
     /// `MDPriceLevel` (1023): uInt32, optional.
@@ -142,9 +142,9 @@ pub struct MdIncrementalRefreshMdEntries {
     /// `NumberOfOrders` (346): uInt32, optional, delta.
     number_of_orders: u32,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
     /// `TradeCondition` (277): string, optional, default. The message's `text` gives its bytes.
-    trade_condition: Text,
+    trade_condition: TextValue,
     /// `MDEntryTime` (273): uInt32, optional, copy.
     md_entry_time: u32,
 }
@@ -184,12 +184,12 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `Symbol`, if it is present.
     #[inline]
-    pub fn symbol(&self) -> Option<Text> {
+    pub fn symbol(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 2) != 0 { Some(self.symbol) } else { None }
     }
     /// Sets `Symbol`, or makes it absent.
     #[inline]
-    pub fn set_symbol(&mut self, value: Option<Text>) {
+    pub fn set_symbol(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.symbol = value;
@@ -200,7 +200,7 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `TradingSessionID`, if it is present.
     #[inline]
-    pub fn trading_session_id(&self) -> Option<Text> {
+    pub fn trading_session_id(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 3) != 0 {
             Some(self.trading_session_id)
         } else {
@@ -209,7 +209,7 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// Sets `TradingSessionID`, or makes it absent.
     #[inline]
-    pub fn set_trading_session_id(&mut self, value: Option<Text>) {
+    pub fn set_trading_session_id(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trading_session_id = value;
@@ -300,12 +300,12 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 9) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -316,12 +316,12 @@ impl MdIncrementalRefreshMdEntries {
     }
     /// `TradeCondition`, if it is present.
     #[inline]
-    pub fn trade_condition(&self) -> Option<Text> {
+    pub fn trade_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 10) != 0 { Some(self.trade_condition) } else { None }
     }
     /// Sets `TradeCondition`, or makes it absent.
     #[inline]
-    pub fn set_trade_condition(&mut self, value: Option<Text>) {
+    pub fn set_trade_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.trade_condition = value;
@@ -380,19 +380,19 @@ pub struct MdIncrementalRefresh {
     /// `LastFragment` (893): uInt32, mandatory.
     pub last_fragment: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdIncrementalRefreshMdEntries>,
+    pub md_entries: EntryList<MdIncrementalRefreshMdEntries>,
 }
 #[allow(dead_code)]
 impl MdIncrementalRefresh {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"X";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdIncrementalRefresh {
@@ -412,7 +412,7 @@ pub struct MdSnapshotFullRefreshMdEntries {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `MDEntryType` (269): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `MDEntryID` (278): uInt64, optional, delta.
     md_entry_id: u64,
     /// `MDPriceLevel` (1023): uInt32, optional, increment.
@@ -424,7 +424,7 @@ pub struct MdSnapshotFullRefreshMdEntries {
     /// `NumberOfOrders` (346): uInt32, optional, delta.
     number_of_orders: u32,
     /// `QuoteCondition` (276): string, optional, default. The message's `text` gives its bytes.
-    quote_condition: Text,
+    quote_condition: TextValue,
 }
 #[allow(dead_code)]
 impl MdSnapshotFullRefreshMdEntries {
@@ -510,12 +510,12 @@ impl MdSnapshotFullRefreshMdEntries {
     }
     /// `QuoteCondition`, if it is present.
     #[inline]
-    pub fn quote_condition(&self) -> Option<Text> {
+    pub fn quote_condition(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 5) != 0 { Some(self.quote_condition) } else { None }
     }
     /// Sets `QuoteCondition`, or makes it absent.
     #[inline]
-    pub fn set_quote_condition(&mut self, value: Option<Text>) {
+    pub fn set_quote_condition(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.quote_condition = value;
@@ -559,13 +559,13 @@ pub struct MdSnapshotFullRefresh {
     /// `SecurityID` (48): uInt32, mandatory.
     pub security_id: u32,
     /// `Symbol` (55): string, mandatory. The message's `text` gives its bytes.
-    pub symbol: Text,
+    pub symbol: TextValue,
     /// `TradingSessionID` (336): string, mandatory. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    pub trading_session_id: TextValue,
     /// `MarketDepth` (264): uInt32, optional.
     market_depth: u32,
     /// `MDEntries`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_entries: Entries<MdSnapshotFullRefreshMdEntries>,
+    pub md_entries: EntryList<MdSnapshotFullRefreshMdEntries>,
 }
 #[allow(dead_code)]
 impl MdSnapshotFullRefresh {
@@ -588,12 +588,12 @@ impl MdSnapshotFullRefresh {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for MdSnapshotFullRefresh {
@@ -625,9 +625,9 @@ pub struct SecurityStatus {
     /// `SecurityID` (48): uInt32, mandatory.
     pub security_id: u32,
     /// `Symbol` (55): string, mandatory. The message's `text` gives its bytes.
-    pub symbol: Text,
+    pub symbol: TextValue,
     /// `TradingSessionID` (336): string, mandatory. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    pub trading_session_id: TextValue,
     /// `SecurityTradingStatus` (326): uInt32, mandatory.
     pub security_trading_status: u32,
 }
@@ -636,12 +636,12 @@ impl SecurityStatus {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"f";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for SecurityStatus {
@@ -674,12 +674,12 @@ impl TradingSessionStatus {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"h";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for TradingSessionStatus {
@@ -698,7 +698,7 @@ pub struct SecurityDefinitionMdFeedTypes {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `MDFeedType` (1022): string, mandatory. The message's `text` gives its bytes.
-    pub md_feed_type: Text,
+    pub md_feed_type: TextValue,
     /// `MarketDepth` (264): uInt32, optional.
     market_depth: u32,
     /// `MDBookType` (1021): uInt32, optional.
@@ -765,15 +765,15 @@ pub struct SecurityDefinition {
     /// `SecurityID` (48): uInt32, mandatory.
     pub security_id: u32,
     /// `Symbol` (55): string, mandatory. The message's `text` gives its bytes.
-    pub symbol: Text,
+    pub symbol: TextValue,
     /// `TradingSessionID` (336): string, mandatory. The message's `text` gives its bytes.
-    pub trading_session_id: Text,
+    pub trading_session_id: TextValue,
     /// `MinPriceIncrement` (969): decimal, mandatory.
     pub min_price_increment: Decimal,
     /// `MaturityDate` (541): uInt32, optional.
     maturity_date: u32,
     /// `MDFeedTypes`: sequence, mandatory; its length is `NoMDFeedTypes` (1141).
-    pub md_feed_types: Entries<SecurityDefinitionMdFeedTypes>,
+    pub md_feed_types: EntryList<SecurityDefinitionMdFeedTypes>,
 }
 #[allow(dead_code)]
 impl SecurityDefinition {
@@ -796,12 +796,12 @@ impl SecurityDefinition {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for SecurityDefinition {
@@ -837,12 +837,12 @@ impl SequenceReset {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"4";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for SequenceReset {
@@ -870,12 +870,12 @@ impl Heartbeat {
     /// `MessageType` (35), constant.
     pub const MESSAGE_TYPE: &'static [u8] = b"0";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Heartbeat {
@@ -1189,7 +1189,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 30 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -1397,11 +1397,11 @@ impl LaneSegment for MdIncrementalRefreshMdEntries {
     fn fill(lanes: &LaneValues, present: u64, out: &mut MdIncrementalRefreshMdEntries) {
         let LaneValues(lanes) = lanes;
         out.md_update_action = lanes[0];
-        out.md_entry_type = Text::of_lane(lanes[1]);
+        out.md_entry_type = TextValue::of_lane(lanes[1]);
         out.md_entry_id = u64::from(lanes[2]);
         out.security_id = lanes[3];
-        out.symbol = Text::of_lane(lanes[4]);
-        out.trading_session_id = Text::of_lane(lanes[5]);
+        out.symbol = TextValue::of_lane(lanes[4]);
+        out.trading_session_id = TextValue::of_lane(lanes[5]);
         out.rpt_seq = lanes[6];
         out.md_price_level = lanes[7];
         out.md_entry_px = Decimal {
@@ -1410,8 +1410,8 @@ impl LaneSegment for MdIncrementalRefreshMdEntries {
         };
         out.md_entry_size = i64::from(lanes[10] as i32);
         out.number_of_orders = lanes[11];
-        out.quote_condition = Text::of_lane(lanes[12]);
-        out.trade_condition = Text::of_lane(lanes[13]);
+        out.quote_condition = TextValue::of_lane(lanes[12]);
+        out.trade_condition = TextValue::of_lane(lanes[13]);
         out.md_entry_time = lanes[14];
         out.present = [present];
     }
@@ -1558,7 +1558,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             (map >> 31 & 1) as u8,
             state,
             SLOT_MD_ENTRY_TYPE_2,
-            Some(const { Text::literal(b"0") }),
+            Some(const { TextValue::literal(b"0") }),
         )
     {
         Some(text) => text,
@@ -1705,7 +1705,7 @@ impl LaneSegment for MdSnapshotFullRefreshMdEntries {
     #[inline(always)]
     fn fill(lanes: &LaneValues, present: u64, out: &mut MdSnapshotFullRefreshMdEntries) {
         let LaneValues(lanes) = lanes;
-        out.md_entry_type = Text::of_lane(lanes[0]);
+        out.md_entry_type = TextValue::of_lane(lanes[0]);
         out.md_entry_id = u64::from(lanes[1]);
         out.md_price_level = lanes[2];
         out.md_entry_px = Decimal {
@@ -1714,7 +1714,7 @@ impl LaneSegment for MdSnapshotFullRefreshMdEntries {
         };
         out.md_entry_size = i64::from(lanes[5] as i32);
         out.number_of_orders = lanes[6];
-        out.quote_condition = Text::of_lane(lanes[7]);
+        out.quote_condition = TextValue::of_lane(lanes[7]);
         out.present = [present];
     }
     #[inline(always)]
@@ -2146,7 +2146,7 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -2315,7 +2315,7 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
             .sends_copy_short(
                 SLOT_MD_ENTRY_TYPE_2,
                 Some(m.md_entry_type),
-                Some(const { Text::literal(b"0") }),
+                Some(const { TextValue::literal(b"0") }),
                 arena,
             )
         {
@@ -2744,7 +2744,7 @@ impl MdIncrementalRefreshMdEntries {
             self.md_update_action = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(2)) {
             self.md_entry_id = value;
@@ -2755,11 +2755,11 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(4)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 2;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 3;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
@@ -2783,11 +2783,11 @@ impl MdIncrementalRefreshMdEntries {
             self.present[0] |= 1 << 8;
         }
         if let Some(value) = rt::fill::bytes(record.value(11)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 9;
         }
         if let Some(value) = rt::fill::bytes(record.value(12)) {
-            self.trade_condition = Text::push_within(arena, value, growth)?;
+            self.trade_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 10;
         }
         if let Some(value) = rt::fill::unsigned(record.value(13)) {
@@ -2797,44 +2797,44 @@ impl MdIncrementalRefreshMdEntries {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
-        visitor.value(1, Value::Bytes(self.md_entry_type.bytes(arena)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
+        visitor.value(1, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(2, Value::UInt(self.md_entry_id))?;
+            visitor.value(2, ModuleValue::UInt(self.md_entry_id))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.security_id)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.security_id)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(4, Value::Bytes(self.symbol.bytes(arena)))?;
+            visitor.value(4, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(5, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(6, Value::UInt(u64::from(self.rpt_seq)))?;
+            visitor.value(6, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(7, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(7, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(8, Value::Decimal(self.md_entry_px))?;
+            visitor.value(8, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(9, Value::Int(self.md_entry_size))?;
+            visitor.value(9, ModuleValue::Int(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value(10, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(10, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value(11, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(11, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value(12, Value::Bytes(self.trade_condition.bytes(arena)))?;
+            visitor.value(12, ModuleValue::Bytes(self.trade_condition.bytes(arena)))?;
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value(13, Value::UInt(u64::from(self.md_entry_time)))?;
+            visitor.value(13, ModuleValue::UInt(u64::from(self.md_entry_time)))?;
         }
         Ok(())
     }
@@ -2876,11 +2876,11 @@ impl MdIncrementalRefresh {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.last_fragment)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.last_fragment)))?;
         visitor.begin_sequence(4, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -2903,7 +2903,7 @@ impl MdSnapshotFullRefreshMdEntries {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.md_entry_id = value;
@@ -2926,31 +2926,31 @@ impl MdSnapshotFullRefreshMdEntries {
             self.present[0] |= 1 << 4;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.quote_condition = Text::push_within(arena, value, growth)?;
+            self.quote_condition = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 5;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.md_entry_type.bytes(arena)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(self.md_entry_id))?;
+            visitor.value(1, ModuleValue::UInt(self.md_entry_id))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(2, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(3, Value::Decimal(self.md_entry_px))?;
+            visitor.value(3, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(4, Value::Int(self.md_entry_size))?;
+            visitor.value(4, ModuleValue::Int(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(5, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(5, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(6, Value::Bytes(self.quote_condition.bytes(arena)))?;
+            visitor.value(6, ModuleValue::Bytes(self.quote_condition.bytes(arena)))?;
         }
         Ok(())
     }
@@ -2987,10 +2987,10 @@ impl MdSnapshotFullRefresh {
             self.security_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(7)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(8)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(9)) {
             self.market_depth = value as u32;
@@ -3012,18 +3012,18 @@ impl MdSnapshotFullRefresh {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.last_msg_seq_num_processed)))?;
-        visitor.value(4, Value::UInt(u64::from(self.last_fragment)))?;
-        visitor.value(5, Value::UInt(u64::from(self.rpt_seq)))?;
-        visitor.value(6, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(7, Value::Bytes(self.symbol.bytes(arena)))?;
-        visitor.value(8, Value::Bytes(self.trading_session_id.bytes(arena)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.last_msg_seq_num_processed)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.last_fragment)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.rpt_seq)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(7, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
+        visitor.value(8, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(9, Value::UInt(u64::from(self.market_depth)))?;
+            visitor.value(9, ModuleValue::UInt(u64::from(self.market_depth)))?;
         }
         visitor.begin_sequence(10, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
@@ -3057,10 +3057,10 @@ impl SecurityStatus {
             self.security_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(4)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(6)) {
             self.security_trading_status = value as u32;
@@ -3069,14 +3069,14 @@ impl SecurityStatus {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(4, Value::Bytes(self.symbol.bytes(arena)))?;
-        visitor.value(5, Value::Bytes(self.trading_session_id.bytes(arena)))?;
-        visitor.value(6, Value::UInt(u64::from(self.security_trading_status)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(4, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
+        visitor.value(5, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.security_trading_status)))?;
         Ok(())
     }
 }
@@ -3105,11 +3105,11 @@ impl TradingSessionStatus {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.trad_ses_status)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.trad_ses_status)))?;
         Ok(())
     }
 }
@@ -3125,7 +3125,7 @@ impl SecurityDefinitionMdFeedTypes {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.md_feed_type = Text::push_within(arena, value, growth)?;
+            self.md_feed_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.market_depth = value as u32;
@@ -3138,13 +3138,13 @@ impl SecurityDefinitionMdFeedTypes {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.md_feed_type.bytes(arena)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.md_feed_type.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.market_depth)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.market_depth)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::UInt(u64::from(self.md_book_type)))?;
+            visitor.value(2, ModuleValue::UInt(u64::from(self.md_book_type)))?;
         }
         Ok(())
     }
@@ -3175,10 +3175,10 @@ impl SecurityDefinition {
             self.security_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.symbol = Text::push_within(arena, value, growth)?;
+            self.symbol = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.trading_session_id = Text::push_within(arena, value, growth)?;
+            self.trading_session_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::decimal(record.value(7)) {
             self.min_price_increment = value;
@@ -3203,17 +3203,17 @@ impl SecurityDefinition {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.tot_num_reports)))?;
-        visitor.value(4, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(5, Value::Bytes(self.symbol.bytes(arena)))?;
-        visitor.value(6, Value::Bytes(self.trading_session_id.bytes(arena)))?;
-        visitor.value(7, Value::Decimal(self.min_price_increment))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.tot_num_reports)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(5, ModuleValue::Bytes(self.symbol.bytes(arena)))?;
+        visitor.value(6, ModuleValue::Bytes(self.trading_session_id.bytes(arena)))?;
+        visitor.value(7, ModuleValue::Decimal(self.min_price_increment))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(8, Value::UInt(u64::from(self.maturity_date)))?;
+            visitor.value(8, ModuleValue::UInt(u64::from(self.maturity_date)))?;
         }
         visitor.begin_sequence(9, self.md_feed_types.len())?;
         for entry in self.md_feed_types.iter() {
@@ -3250,11 +3250,11 @@ impl SequenceReset {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
-        visitor.value(3, Value::UInt(u64::from(self.new_seq_no)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.new_seq_no)))?;
         Ok(())
     }
 }
@@ -3280,10 +3280,10 @@ impl Heartbeat {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.msg_seq_num)))?;
-        visitor.value(2, Value::UInt(self.sending_time))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.msg_seq_num)))?;
+        visitor.value(2, ModuleValue::UInt(self.sending_time))?;
         Ok(())
     }
 }
@@ -3293,10 +3293,10 @@ impl MdIncrementalRefresh {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"X"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
-        visitor.value::<3, 893>(Value::UInt(u64::from(self.last_fragment)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
+        visitor.value::<3, 893>(ModuleValue::UInt(u64::from(self.last_fragment)));
         if visitor.begin_sequence(4, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -3310,17 +3310,22 @@ impl MdSnapshotFullRefresh {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"W"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
-        visitor.value::<3, 369>(Value::UInt(u64::from(self.last_msg_seq_num_processed)));
-        visitor.value::<4, 893>(Value::UInt(u64::from(self.last_fragment)));
-        visitor.value::<5, 83>(Value::UInt(u64::from(self.rpt_seq)));
-        visitor.value::<6, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<7, 55>(Value::Bytes(self.symbol.bytes(arena)));
-        visitor.value::<8, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"W"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
+        visitor
+            .value::<
+                3,
+                369,
+            >(ModuleValue::UInt(u64::from(self.last_msg_seq_num_processed)));
+        visitor.value::<4, 893>(ModuleValue::UInt(u64::from(self.last_fragment)));
+        visitor.value::<5, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
+        visitor.value::<6, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<7, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
+        visitor
+            .value::<8, 336>(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<9, 264>(Value::UInt(u64::from(self.market_depth)));
+            visitor.value::<9, 264>(ModuleValue::UInt(u64::from(self.market_depth)));
         }
         if visitor.begin_sequence(10, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
@@ -3335,13 +3340,15 @@ impl SecurityStatus {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"f"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
-        visitor.value::<3, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<4, 55>(Value::Bytes(self.symbol.bytes(arena)));
-        visitor.value::<5, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
-        visitor.value::<6, 326>(Value::UInt(u64::from(self.security_trading_status)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"f"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
+        visitor.value::<3, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<4, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
+        visitor
+            .value::<5, 336>(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
+        visitor
+            .value::<6, 326>(ModuleValue::UInt(u64::from(self.security_trading_status)));
     }
 }
 #[allow(dead_code)]
@@ -3350,10 +3357,10 @@ impl TradingSessionStatus {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"h"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
-        visitor.value::<3, 340>(Value::UInt(u64::from(self.trad_ses_status)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"h"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
+        visitor.value::<3, 340>(ModuleValue::UInt(u64::from(self.trad_ses_status)));
     }
 }
 #[allow(dead_code)]
@@ -3362,16 +3369,17 @@ impl SecurityDefinition {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"d"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
-        visitor.value::<3, 911>(Value::UInt(u64::from(self.tot_num_reports)));
-        visitor.value::<4, 48>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<5, 55>(Value::Bytes(self.symbol.bytes(arena)));
-        visitor.value::<6, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
-        visitor.value::<7, 969>(Value::Decimal(self.min_price_increment));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"d"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
+        visitor.value::<3, 911>(ModuleValue::UInt(u64::from(self.tot_num_reports)));
+        visitor.value::<4, 48>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<5, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
+        visitor
+            .value::<6, 336>(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
+        visitor.value::<7, 969>(ModuleValue::Decimal(self.min_price_increment));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<8, 541>(Value::UInt(u64::from(self.maturity_date)));
+            visitor.value::<8, 541>(ModuleValue::UInt(u64::from(self.maturity_date)));
         }
         if visitor.begin_sequence(9, self.md_feed_types.len()) {
             for entry in self.md_feed_types.iter() {
@@ -3386,10 +3394,10 @@ impl SequenceReset {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"4"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
-        visitor.value::<3, 36>(Value::UInt(u64::from(self.new_seq_no)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"4"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
+        visitor.value::<3, 36>(ModuleValue::UInt(u64::from(self.new_seq_no)));
     }
 }
 #[allow(dead_code)]
@@ -3398,52 +3406,59 @@ impl Heartbeat {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"0"));
-        visitor.value::<1, 34>(Value::UInt(u64::from(self.msg_seq_num)));
-        visitor.value::<2, 52>(Value::UInt(self.sending_time));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"0"));
+        visitor.value::<1, 34>(ModuleValue::UInt(u64::from(self.msg_seq_num)));
+        visitor.value::<2, 52>(ModuleValue::UInt(self.sending_time));
     }
 }
 impl rt::ShowTags for MdIncrementalRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
-        visitor.value::<1, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
+        visitor.value::<1, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<2, 278>(Value::UInt(self.md_entry_id));
+            visitor.value::<2, 278>(ModuleValue::UInt(self.md_entry_id));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<3, 48>(Value::UInt(u64::from(self.security_id)));
+            visitor.value::<3, 48>(ModuleValue::UInt(u64::from(self.security_id)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<4, 55>(Value::Bytes(self.symbol.bytes(arena)));
+            visitor.value::<4, 55>(ModuleValue::Bytes(self.symbol.bytes(arena)));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<5, 336>(Value::Bytes(self.trading_session_id.bytes(arena)));
+            visitor
+                .value::<
+                    5,
+                    336,
+                >(ModuleValue::Bytes(self.trading_session_id.bytes(arena)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<6, 83>(Value::UInt(u64::from(self.rpt_seq)));
+            visitor.value::<6, 83>(ModuleValue::UInt(u64::from(self.rpt_seq)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<7, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<7, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<8, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<8, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<9, 271>(Value::Int(self.md_entry_size));
+            visitor.value::<9, 271>(ModuleValue::Int(self.md_entry_size));
         }
         if self.present[0] & (1 << 8) != 0 {
-            visitor.value::<10, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor
+                .value::<10, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 9) != 0 {
-            visitor.value::<11, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<11, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 10) != 0 {
-            visitor.value::<12, 277>(Value::Bytes(self.trade_condition.bytes(arena)));
+            visitor
+                .value::<12, 277>(ModuleValue::Bytes(self.trade_condition.bytes(arena)));
         }
         if self.present[0] & (1 << 11) != 0 {
-            visitor.value::<13, 273>(Value::UInt(u64::from(self.md_entry_time)));
+            visitor.value::<13, 273>(ModuleValue::UInt(u64::from(self.md_entry_time)));
         }
     }
 }
@@ -3451,24 +3466,25 @@ impl rt::ShowTags for MdSnapshotFullRefreshMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<0, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 278>(Value::UInt(self.md_entry_id));
+            visitor.value::<1, 278>(ModuleValue::UInt(self.md_entry_id));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<2, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<2, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<3, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<3, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<4, 271>(Value::Int(self.md_entry_size));
+            visitor.value::<4, 271>(ModuleValue::Int(self.md_entry_size));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<5, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<5, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<6, 276>(Value::Bytes(self.quote_condition.bytes(arena)));
+            visitor
+                .value::<6, 276>(ModuleValue::Bytes(self.quote_condition.bytes(arena)));
         }
     }
 }
@@ -3476,12 +3492,12 @@ impl rt::ShowTags for SecurityDefinitionMdFeedTypes {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 1022>(Value::Bytes(self.md_feed_type.bytes(arena)));
+        visitor.value::<0, 1022>(ModuleValue::Bytes(self.md_feed_type.bytes(arena)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<1, 264>(Value::UInt(u64::from(self.market_depth)));
+            visitor.value::<1, 264>(ModuleValue::UInt(u64::from(self.market_depth)));
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<2, 1021>(Value::UInt(u64::from(self.md_book_type)));
+            visitor.value::<2, 1021>(ModuleValue::UInt(u64::from(self.md_book_type)));
         }
     }
 }
@@ -3721,7 +3737,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

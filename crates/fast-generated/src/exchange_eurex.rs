@@ -3,28 +3,28 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244";
@@ -83,7 +83,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::PacketHeader(message) => message.visit(visitor),
             Message::Reset(message) => message.visit(visitor),
@@ -101,19 +101,19 @@ pub struct PacketHeader {
     /// `PartitionID`: uInt32, mandatory.
     pub partition_id: u32,
     /// `PacketSeqNum`: byteVector, mandatory. The message's `text` gives its bytes.
-    pub packet_seq_num: Text,
+    pub packet_seq_num: TextValue,
     /// `PacketSendingTime`: byteVector, mandatory. The message's `text` gives its bytes.
-    pub packet_sending_time: Text,
+    pub packet_sending_time: TextValue,
 }
 #[allow(dead_code)]
 impl PacketHeader {
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for PacketHeader {
@@ -249,7 +249,7 @@ pub struct ProductSnapshotTickRulesTicks {
     /// `TickIncrement`: decimal, mandatory, copy.
     pub tick_increment: Decimal,
     /// `TickUsers`: sequence, optional; its length is `NoTickUsers`.
-    tick_users: Entries<ProductSnapshotTickRulesTicksTickUsers>,
+    tick_users: EntryList<ProductSnapshotTickRulesTicksTickUsers>,
 }
 #[allow(dead_code)]
 impl ProductSnapshotTickRulesTicks {
@@ -257,14 +257,14 @@ impl ProductSnapshotTickRulesTicks {
     #[inline]
     pub fn tick_users(
         &self,
-    ) -> Option<&Entries<ProductSnapshotTickRulesTicksTickUsers>> {
+    ) -> Option<&EntryList<ProductSnapshotTickRulesTicksTickUsers>> {
         if self.present[0] & (1 << 0) != 0 { Some(&self.tick_users) } else { None }
     }
     /// Makes `TickUsers` present or absent, and gives access to it.
     pub fn set_tick_users(
         &mut self,
         present: bool,
-    ) -> &mut Entries<ProductSnapshotTickRulesTicksTickUsers> {
+    ) -> &mut EntryList<ProductSnapshotTickRulesTicksTickUsers> {
         self.present[0] = self.present[0] & !(1 << 0) | u64::from(present);
         &mut self.tick_users
     }
@@ -284,9 +284,9 @@ impl std::fmt::Debug for ProductSnapshotTickRulesTicks {
 #[allow(dead_code)]
 pub struct ProductSnapshotTickRules {
     /// `TickRuleID`: string, mandatory, copy. The message's `text` gives its bytes.
-    pub tick_rule_id: Text,
+    pub tick_rule_id: TextValue,
     /// `Ticks`: sequence, mandatory; its length is `NoTicks`.
-    pub ticks: Entries<ProductSnapshotTickRulesTicks>,
+    pub ticks: EntryList<ProductSnapshotTickRulesTicks>,
 }
 #[allow(dead_code)]
 impl ProductSnapshotTickRules {}
@@ -313,25 +313,25 @@ pub struct ProductSnapshot {
     /// `MarketSegmentID` (1300): uInt32, mandatory, delta.
     pub market_segment_id: u32,
     /// `MarketSegment` (1301): string, mandatory, delta. The message's `text` gives its bytes.
-    pub market_segment: Text,
+    pub market_segment: TextValue,
     /// `MarketSegmentDesc` (1396): string, optional, delta. The message's `text` gives its bytes.
-    market_segment_desc: Text,
+    market_segment_desc: TextValue,
     /// `MarketSegmentSymbol`: string, mandatory, copy. The message's `text` gives its bytes.
-    pub market_segment_symbol: Text,
+    pub market_segment_symbol: TextValue,
     /// `ParentMktSegmID` (1325): uInt32, optional, copy.
     parent_mkt_segm_id: u32,
     /// `Currency` (15): string, mandatory, copy. The message's `text` gives its bytes.
-    pub currency: Text,
+    pub currency: TextValue,
     /// `MarketSegmentStatus`: uInt32, mandatory, default.
     pub market_segment_status: u32,
     /// `USFirmFlag`: uInt32, mandatory, copy.
     pub us_firm_flag: u32,
     /// `MarketSegmentRelations`: sequence, optional; its length is `NoMarketSegmentRelations`.
-    market_segment_relations: Entries<ProductSnapshotMarketSegmentRelations>,
+    market_segment_relations: EntryList<ProductSnapshotMarketSegmentRelations>,
     /// `PriceLimits`: group, optional.
     price_limits: ProductSnapshotPriceLimits,
     /// `TickRules`: sequence, mandatory; its length is `NoTickRules`.
-    pub tick_rules: Entries<ProductSnapshotTickRules>,
+    pub tick_rules: EntryList<ProductSnapshotTickRules>,
 }
 #[allow(dead_code)]
 impl ProductSnapshot {
@@ -339,7 +339,7 @@ impl ProductSnapshot {
     pub const MSG_TYPE: &'static [u8] = b"BU";
     /// `MarketSegmentDesc`, if it is present.
     #[inline]
-    pub fn market_segment_desc(&self) -> Option<Text> {
+    pub fn market_segment_desc(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 {
             Some(self.market_segment_desc)
         } else {
@@ -348,7 +348,7 @@ impl ProductSnapshot {
     }
     /// Sets `MarketSegmentDesc`, or makes it absent.
     #[inline]
-    pub fn set_market_segment_desc(&mut self, value: Option<Text>) {
+    pub fn set_market_segment_desc(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.market_segment_desc = value;
@@ -381,7 +381,7 @@ impl ProductSnapshot {
     #[inline]
     pub fn market_segment_relations(
         &self,
-    ) -> Option<&Entries<ProductSnapshotMarketSegmentRelations>> {
+    ) -> Option<&EntryList<ProductSnapshotMarketSegmentRelations>> {
         if self.present[0] & (1 << 2) != 0 {
             Some(&self.market_segment_relations)
         } else {
@@ -392,7 +392,7 @@ impl ProductSnapshot {
     pub fn set_market_segment_relations(
         &mut self,
         present: bool,
-    ) -> &mut Entries<ProductSnapshotMarketSegmentRelations> {
+    ) -> &mut EntryList<ProductSnapshotMarketSegmentRelations> {
         self.present[0] = self.present[0] & !(1 << 2) | u64::from(present) << 2;
         &mut self.market_segment_relations
     }
@@ -410,12 +410,12 @@ impl ProductSnapshot {
         &mut self.price_limits
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for ProductSnapshot {
@@ -442,7 +442,7 @@ impl std::fmt::Debug for ProductSnapshot {
 #[allow(dead_code)]
 pub struct InstrumentSnapshotSecurityAltIDs {
     /// `SecurityAltID` (455): string, mandatory, delta. The message's `text` gives its bytes.
-    pub security_alt_id: Text,
+    pub security_alt_id: TextValue,
     /// `SecurityAltIDSource`: uInt32, mandatory, copy.
     pub security_alt_id_source: u32,
 }
@@ -568,7 +568,7 @@ pub struct InstrumentSnapshotBond {
     /// `IssueDate` (225): uInt32, optional, copy.
     issue_date: u32,
     /// `IssuerName`: string, optional, copy. The message's `text` gives its bytes.
-    issuer_name: Text,
+    issuer_name: TextValue,
 }
 #[allow(dead_code)]
 impl InstrumentSnapshotBond {
@@ -606,12 +606,12 @@ impl InstrumentSnapshotBond {
     }
     /// `IssuerName`, if it is present.
     #[inline]
-    pub fn issuer_name(&self) -> Option<Text> {
+    pub fn issuer_name(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 2) != 0 { Some(self.issuer_name) } else { None }
     }
     /// Sets `IssuerName`, or makes it absent.
     #[inline]
-    pub fn set_issuer_name(&mut self, value: Option<Text>) {
+    pub fn set_issuer_name(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.issuer_name = value;
@@ -639,18 +639,18 @@ pub struct InstrumentSnapshotSettlementInfo {
     /// `SettlPeriod`: uInt32, mandatory, default.
     pub settl_period: u32,
     /// `SettlCurrency` (120): string, optional, copy. The message's `text` gives its bytes.
-    settl_currency: Text,
+    settl_currency: TextValue,
 }
 #[allow(dead_code)]
 impl InstrumentSnapshotSettlementInfo {
     /// `SettlCurrency`, if it is present.
     #[inline]
-    pub fn settl_currency(&self) -> Option<Text> {
+    pub fn settl_currency(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.settl_currency) } else { None }
     }
     /// Sets `SettlCurrency`, or makes it absent.
     #[inline]
-    pub fn set_settl_currency(&mut self, value: Option<Text>) {
+    pub fn set_settl_currency(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.settl_currency = value;
@@ -715,15 +715,15 @@ pub struct InstrumentSnapshotMarketSegments {
     /// `InstrumentSegmentID`: uInt32, mandatory, copy.
     pub instrument_segment_id: u32,
     /// `InstrumentSegmentKey`: string, optional, copy. The message's `text` gives its bytes.
-    instrument_segment_key: Text,
+    instrument_segment_key: TextValue,
     /// `InstrumentRules`: sequence, optional; its length is `NoInstrumentRules`.
-    instrument_rules: Entries<InstrumentSnapshotMarketSegmentsInstrumentRules>,
+    instrument_rules: EntryList<InstrumentSnapshotMarketSegmentsInstrumentRules>,
 }
 #[allow(dead_code)]
 impl InstrumentSnapshotMarketSegments {
     /// `InstrumentSegmentKey`, if it is present.
     #[inline]
-    pub fn instrument_segment_key(&self) -> Option<Text> {
+    pub fn instrument_segment_key(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 {
             Some(self.instrument_segment_key)
         } else {
@@ -732,7 +732,7 @@ impl InstrumentSnapshotMarketSegments {
     }
     /// Sets `InstrumentSegmentKey`, or makes it absent.
     #[inline]
-    pub fn set_instrument_segment_key(&mut self, value: Option<Text>) {
+    pub fn set_instrument_segment_key(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.instrument_segment_key = value;
@@ -745,14 +745,14 @@ impl InstrumentSnapshotMarketSegments {
     #[inline]
     pub fn instrument_rules(
         &self,
-    ) -> Option<&Entries<InstrumentSnapshotMarketSegmentsInstrumentRules>> {
+    ) -> Option<&EntryList<InstrumentSnapshotMarketSegmentsInstrumentRules>> {
         if self.present[0] & (1 << 1) != 0 { Some(&self.instrument_rules) } else { None }
     }
     /// Makes `InstrumentRules` present or absent, and gives access to it.
     pub fn set_instrument_rules(
         &mut self,
         present: bool,
-    ) -> &mut Entries<InstrumentSnapshotMarketSegmentsInstrumentRules> {
+    ) -> &mut EntryList<InstrumentSnapshotMarketSegmentsInstrumentRules> {
         self.present[0] = self.present[0] & !(1 << 1) | u64::from(present) << 1;
         &mut self.instrument_rules
     }
@@ -836,9 +836,9 @@ pub struct InstrumentSnapshot {
     /// `ProductComplex`: uInt32, mandatory, copy.
     pub product_complex: u32,
     /// `SecurityDesc` (107): string, optional, delta. The message's `text` gives its bytes.
-    security_desc: Text,
+    security_desc: TextValue,
     /// `SecurityAltIDs`: sequence, mandatory; its length is `NoSecurityAltID`.
-    pub security_alt_i_ds: Entries<InstrumentSnapshotSecurityAltIDs>,
+    pub security_alt_i_ds: EntryList<InstrumentSnapshotSecurityAltIDs>,
     /// `Derivative`: group, optional.
     derivative: InstrumentSnapshotDerivative,
     /// `Bond`: group, optional.
@@ -856,9 +856,9 @@ pub struct InstrumentSnapshot {
     /// `SettlementInfo`: group, mandatory.
     pub settlement_info: InstrumentSnapshotSettlementInfo,
     /// `MarketSegments`: sequence, mandatory; its length is `NoMarketSegments`.
-    pub market_segments: Entries<InstrumentSnapshotMarketSegments>,
+    pub market_segments: EntryList<InstrumentSnapshotMarketSegments>,
     /// `Legs`: sequence, optional; its length is `NoLegs` (555).
-    legs: Entries<InstrumentSnapshotLegs>,
+    legs: EntryList<InstrumentSnapshotLegs>,
 }
 #[allow(dead_code)]
 impl InstrumentSnapshot {
@@ -884,12 +884,12 @@ impl InstrumentSnapshot {
     }
     /// `SecurityDesc`, if it is present.
     #[inline]
-    pub fn security_desc(&self) -> Option<Text> {
+    pub fn security_desc(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 1) != 0 { Some(self.security_desc) } else { None }
     }
     /// Sets `SecurityDesc`, or makes it absent.
     #[inline]
-    pub fn set_security_desc(&mut self, value: Option<Text>) {
+    pub fn set_security_desc(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.security_desc = value;
@@ -995,21 +995,21 @@ impl InstrumentSnapshot {
     }
     /// `Legs`, if it is present.
     #[inline]
-    pub fn legs(&self) -> Option<&Entries<InstrumentSnapshotLegs>> {
+    pub fn legs(&self) -> Option<&EntryList<InstrumentSnapshotLegs>> {
         if self.present[0] & (1 << 8) != 0 { Some(&self.legs) } else { None }
     }
     /// Makes `Legs` present or absent, and gives access to it.
-    pub fn set_legs(&mut self, present: bool) -> &mut Entries<InstrumentSnapshotLegs> {
+    pub fn set_legs(&mut self, present: bool) -> &mut EntryList<InstrumentSnapshotLegs> {
         self.present[0] = self.present[0] & !(1 << 8) | u64::from(present) << 8;
         &mut self.legs
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for InstrumentSnapshot {
@@ -1654,7 +1654,7 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
             (map >> 27 & 1) as u8,
             state,
             SLOT_CURRENCY,
-            Some(const { Text::literal(b"EUR") }),
+            Some(const { TextValue::literal(b"EUR") }),
         )
     {
         Some(text) => text,
@@ -2911,7 +2911,7 @@ fn encode_product_snapshot_fields<'o, K: CpuKernel>(
         .sends_copy_short(
             SLOT_CURRENCY,
             Some(m.currency),
-            Some(const { Text::literal(b"EUR") }),
+            Some(const { TextValue::literal(b"EUR") }),
             arena,
         )
     {
@@ -3562,20 +3562,20 @@ impl PacketHeader {
             self.partition_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.packet_seq_num = Text::push_within(arena, value, growth)?;
+            self.packet_seq_num = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.packet_sending_time = Text::push_within(arena, value, growth)?;
+            self.packet_sending_time = TextValue::push_within(arena, value, growth)?;
         }
         self.arena = std::mem::take(arena);
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(0, Value::UInt(u64::from(self.partition_id)))?;
-        visitor.value(1, Value::Bytes(self.packet_seq_num.bytes(arena)))?;
-        visitor.value(2, Value::Bytes(self.packet_sending_time.bytes(arena)))?;
+        visitor.value(0, ModuleValue::UInt(u64::from(self.partition_id)))?;
+        visitor.value(1, ModuleValue::Bytes(self.packet_seq_num.bytes(arena)))?;
+        visitor.value(2, ModuleValue::Bytes(self.packet_sending_time.bytes(arena)))?;
         Ok(())
     }
 }
@@ -3591,7 +3591,7 @@ impl Reset {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         Ok(())
     }
 }
@@ -3614,9 +3614,10 @@ impl ProductSnapshotMarketSegmentRelations {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.related_market_segment_id)))?;
-        visitor.value(1, Value::UInt(u64::from(self.market_segment_relationship)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.related_market_segment_id)))?;
+        visitor
+            .value(1, ModuleValue::UInt(u64::from(self.market_segment_relationship)))?;
         Ok(())
     }
 }
@@ -3645,13 +3646,13 @@ impl ProductSnapshotPriceLimits {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Decimal(self.price_range_value))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Decimal(self.price_range_value))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::Decimal(self.price_range_percentage))?;
+            visitor.value(1, ModuleValue::Decimal(self.price_range_percentage))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::UInt(u64::from(self.fast_market_percentage)))?;
+            visitor.value(2, ModuleValue::UInt(u64::from(self.fast_market_percentage)))?;
         }
         Ok(())
     }
@@ -3672,8 +3673,8 @@ impl ProductSnapshotTickRulesTicksTickUsers {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.tick_user)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.tick_user)))?;
         Ok(())
     }
 }
@@ -3713,10 +3714,10 @@ impl ProductSnapshotTickRulesTicks {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Decimal(self.start_tick_price_range))?;
-        visitor.value(1, Value::Decimal(self.end_tick_price_range))?;
-        visitor.value(2, Value::Decimal(self.tick_increment))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Decimal(self.start_tick_price_range))?;
+        visitor.value(1, ModuleValue::Decimal(self.end_tick_price_range))?;
+        visitor.value(2, ModuleValue::Decimal(self.tick_increment))?;
         if self.present[0] & (1 << 0) != 0 {
             visitor.begin_sequence(3, self.tick_users.len())?;
             for entry in self.tick_users.iter() {
@@ -3740,7 +3741,7 @@ impl ProductSnapshotTickRules {
         growth: &mut rt::Growth,
     ) -> Option<()> {
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.tick_rule_id = Text::push_within(arena, value, growth)?;
+            self.tick_rule_id = TextValue::push_within(arena, value, growth)?;
         }
         if let FieldValue::Sequence(entries) = record.value(1) {
             for (entry, record) in self
@@ -3757,8 +3758,8 @@ impl ProductSnapshotTickRules {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.tick_rule_id.bytes(arena)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.tick_rule_id.bytes(arena)))?;
         visitor.begin_sequence(1, self.ticks.len())?;
         for entry in self.ticks.iter() {
             visitor.begin_entry()?;
@@ -3792,21 +3793,21 @@ impl ProductSnapshot {
             self.market_segment_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(4)) {
-            self.market_segment = Text::push_within(arena, value, growth)?;
+            self.market_segment = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.market_segment_desc = Text::push_within(arena, value, growth)?;
+            self.market_segment_desc = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.market_segment_symbol = Text::push_within(arena, value, growth)?;
+            self.market_segment_symbol = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(7)) {
             self.parent_mkt_segm_id = value as u32;
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(8)) {
-            self.currency = Text::push_within(arena, value, growth)?;
+            self.currency = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(9)) {
             self.market_segment_status = value as u32;
@@ -3847,22 +3848,22 @@ impl ProductSnapshot {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.sender_comp_id)))?;
-        visitor.value(2, Value::UInt(u64::from(self.last_update_time)))?;
-        visitor.value(3, Value::UInt(u64::from(self.market_segment_id)))?;
-        visitor.value(4, Value::Bytes(self.market_segment.bytes(arena)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.sender_comp_id)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.last_update_time)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.market_segment_id)))?;
+        visitor.value(4, ModuleValue::Bytes(self.market_segment.bytes(arena)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(5, Value::Bytes(self.market_segment_desc.bytes(arena)))?;
+            visitor.value(5, ModuleValue::Bytes(self.market_segment_desc.bytes(arena)))?;
         }
-        visitor.value(6, Value::Bytes(self.market_segment_symbol.bytes(arena)))?;
+        visitor.value(6, ModuleValue::Bytes(self.market_segment_symbol.bytes(arena)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(7, Value::UInt(u64::from(self.parent_mkt_segm_id)))?;
+            visitor.value(7, ModuleValue::UInt(u64::from(self.parent_mkt_segm_id)))?;
         }
-        visitor.value(8, Value::Bytes(self.currency.bytes(arena)))?;
-        visitor.value(9, Value::UInt(u64::from(self.market_segment_status)))?;
-        visitor.value(10, Value::UInt(u64::from(self.us_firm_flag)))?;
+        visitor.value(8, ModuleValue::Bytes(self.currency.bytes(arena)))?;
+        visitor.value(9, ModuleValue::UInt(u64::from(self.market_segment_status)))?;
+        visitor.value(10, ModuleValue::UInt(u64::from(self.us_firm_flag)))?;
         if self.present[0] & (1 << 2) != 0 {
             visitor.begin_sequence(11, self.market_segment_relations.len())?;
             for entry in self.market_segment_relations.iter() {
@@ -3898,7 +3899,7 @@ impl InstrumentSnapshotSecurityAltIDs {
         growth: &mut rt::Growth,
     ) -> Option<()> {
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.security_alt_id = Text::push_within(arena, value, growth)?;
+            self.security_alt_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::unsigned(record.value(1)) {
             self.security_alt_id_source = value as u32;
@@ -3906,9 +3907,9 @@ impl InstrumentSnapshotSecurityAltIDs {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.security_alt_id.bytes(arena)))?;
-        visitor.value(1, Value::UInt(u64::from(self.security_alt_id_source)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.security_alt_id.bytes(arena)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.security_alt_id_source)))?;
         Ok(())
     }
 }
@@ -3951,22 +3952,22 @@ impl InstrumentSnapshotDerivative {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.maturity_month_year)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.maturity_month_year)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.maturity_date)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.maturity_date)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(2, Value::Decimal(self.strike_price))?;
+            visitor.value(2, ModuleValue::Decimal(self.strike_price))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.put_or_call)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.put_or_call)))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(4, Value::UInt(u64::from(self.opt_attribute)))?;
+            visitor.value(4, ModuleValue::UInt(u64::from(self.opt_attribute)))?;
         }
-        visitor.value(5, Value::Decimal(self.contract_multiplier))?;
-        visitor.value(6, Value::UInt(u64::from(self.settl_method)))?;
+        visitor.value(5, ModuleValue::Decimal(self.contract_multiplier))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.settl_method)))?;
         Ok(())
     }
 }
@@ -3990,21 +3991,21 @@ impl InstrumentSnapshotBond {
             self.present[0] |= 1 << 1;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.issuer_name = Text::push_within(arena, value, growth)?;
+            self.issuer_name = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 2;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(0, Value::Decimal(self.coupon_rate))?;
+            visitor.value(0, ModuleValue::Decimal(self.coupon_rate))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(1, Value::UInt(u64::from(self.issue_date)))?;
+            visitor.value(1, ModuleValue::UInt(u64::from(self.issue_date)))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(2, Value::Bytes(self.issuer_name.bytes(arena)))?;
+            visitor.value(2, ModuleValue::Bytes(self.issuer_name.bytes(arena)))?;
         }
         Ok(())
     }
@@ -4024,16 +4025,16 @@ impl InstrumentSnapshotSettlementInfo {
             self.settl_period = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.settl_currency = Text::push_within(arena, value, growth)?;
+            self.settl_currency = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.settl_period)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.settl_period)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::Bytes(self.settl_currency.bytes(arena)))?;
+            visitor.value(1, ModuleValue::Bytes(self.settl_currency.bytes(arena)))?;
         }
         Ok(())
     }
@@ -4059,10 +4060,10 @@ impl InstrumentSnapshotMarketSegmentsInstrumentRules {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.rule_kind)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.rule_kind)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::Decimal(self.rule_value))?;
+            visitor.value(1, ModuleValue::Decimal(self.rule_value))?;
         }
         Ok(())
     }
@@ -4082,7 +4083,7 @@ impl InstrumentSnapshotMarketSegments {
             self.instrument_segment_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.instrument_segment_key = Text::push_within(arena, value, growth)?;
+            self.instrument_segment_key = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         if let FieldValue::Sequence(entries) = record.value(2) {
@@ -4101,10 +4102,11 @@ impl InstrumentSnapshotMarketSegments {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.instrument_segment_id)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.instrument_segment_id)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(1, Value::Bytes(self.instrument_segment_key.bytes(arena)))?;
+            visitor
+                .value(1, ModuleValue::Bytes(self.instrument_segment_key.bytes(arena)))?;
         }
         if self.present[0] & (1 << 1) != 0 {
             visitor.begin_sequence(2, self.instrument_rules.len())?;
@@ -4148,13 +4150,13 @@ impl InstrumentSnapshotLegs {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.leg_symbol)))?;
-        visitor.value(1, Value::Int(self.leg_security_id))?;
-        visitor.value(2, Value::UInt(u64::from(self.leg_side)))?;
-        visitor.value(3, Value::UInt(u64::from(self.leg_ratio_qty)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.leg_symbol)))?;
+        visitor.value(1, ModuleValue::Int(self.leg_security_id))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.leg_side)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.leg_ratio_qty)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(4, Value::Decimal(self.leg_price))?;
+            visitor.value(4, ModuleValue::Decimal(self.leg_price))?;
         }
         Ok(())
     }
@@ -4195,7 +4197,7 @@ impl InstrumentSnapshot {
             self.product_complex = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(9)) {
-            self.security_desc = Text::push_within(arena, value, growth)?;
+            self.security_desc = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 1;
         }
         if let FieldValue::Sequence(entries) = record.value(10) {
@@ -4269,19 +4271,19 @@ impl InstrumentSnapshot {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.sender_comp_id)))?;
-        visitor.value(2, Value::UInt(u64::from(self.last_update_time)))?;
-        visitor.value(3, Value::UInt(u64::from(self.market_segment_id)))?;
-        visitor.value(4, Value::Int(self.security_id))?;
-        visitor.value(6, Value::UInt(u64::from(self.security_type)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.sender_comp_id)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.last_update_time)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.market_segment_id)))?;
+        visitor.value(4, ModuleValue::Int(self.security_id))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.security_type)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(7, Value::UInt(u64::from(self.security_sub_type)))?;
+            visitor.value(7, ModuleValue::UInt(u64::from(self.security_sub_type)))?;
         }
-        visitor.value(8, Value::UInt(u64::from(self.product_complex)))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.product_complex)))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(9, Value::Bytes(self.security_desc.bytes(arena)))?;
+            visitor.value(9, ModuleValue::Bytes(self.security_desc.bytes(arena)))?;
         }
         visitor.begin_sequence(10, self.security_alt_i_ds.len())?;
         for entry in self.security_alt_i_ds.iter() {
@@ -4301,17 +4303,17 @@ impl InstrumentSnapshot {
             visitor.end()?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(13, Value::Decimal(self.min_price_increment))?;
+            visitor.value(13, ModuleValue::Decimal(self.min_price_increment))?;
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value(14, Value::Decimal(self.min_price_increment_amount))?;
+            visitor.value(14, ModuleValue::Decimal(self.min_price_increment_amount))?;
         }
-        visitor.value(15, Value::UInt(u64::from(self.security_status)))?;
+        visitor.value(15, ModuleValue::UInt(u64::from(self.security_status)))?;
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(16, Value::Decimal(self.settl_px))?;
+            visitor.value(16, ModuleValue::Decimal(self.settl_px))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(17, Value::Decimal(self.open_interest_qty))?;
+            visitor.value(17, ModuleValue::Decimal(self.open_interest_qty))?;
         }
         visitor.begin_group(18)?;
         self.settlement_info.visit(arena, visitor)?;
@@ -4341,9 +4343,9 @@ impl PacketHeader {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 0>(Value::UInt(u64::from(self.partition_id)));
-        visitor.value::<1, 0>(Value::Bytes(self.packet_seq_num.bytes(arena)));
-        visitor.value::<2, 0>(Value::Bytes(self.packet_sending_time.bytes(arena)));
+        visitor.value::<0, 0>(ModuleValue::UInt(u64::from(self.partition_id)));
+        visitor.value::<1, 0>(ModuleValue::Bytes(self.packet_seq_num.bytes(arena)));
+        visitor.value::<2, 0>(ModuleValue::Bytes(self.packet_sending_time.bytes(arena)));
     }
 }
 #[allow(dead_code)]
@@ -4360,22 +4362,27 @@ impl ProductSnapshot {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"BU"));
-        visitor.value::<1, 49>(Value::UInt(u64::from(self.sender_comp_id)));
-        visitor.value::<2, 779>(Value::UInt(u64::from(self.last_update_time)));
-        visitor.value::<3, 1300>(Value::UInt(u64::from(self.market_segment_id)));
-        visitor.value::<4, 1301>(Value::Bytes(self.market_segment.bytes(arena)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"BU"));
+        visitor.value::<1, 49>(ModuleValue::UInt(u64::from(self.sender_comp_id)));
+        visitor.value::<2, 779>(ModuleValue::UInt(u64::from(self.last_update_time)));
+        visitor.value::<3, 1300>(ModuleValue::UInt(u64::from(self.market_segment_id)));
+        visitor.value::<4, 1301>(ModuleValue::Bytes(self.market_segment.bytes(arena)));
         if self.present[0] & (1 << 0) != 0 {
             visitor
-                .value::<5, 1396>(Value::Bytes(self.market_segment_desc.bytes(arena)));
+                .value::<
+                    5,
+                    1396,
+                >(ModuleValue::Bytes(self.market_segment_desc.bytes(arena)));
         }
-        visitor.value::<6, 0>(Value::Bytes(self.market_segment_symbol.bytes(arena)));
+        visitor
+            .value::<6, 0>(ModuleValue::Bytes(self.market_segment_symbol.bytes(arena)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<7, 1325>(Value::UInt(u64::from(self.parent_mkt_segm_id)));
+            visitor
+                .value::<7, 1325>(ModuleValue::UInt(u64::from(self.parent_mkt_segm_id)));
         }
-        visitor.value::<8, 15>(Value::Bytes(self.currency.bytes(arena)));
-        visitor.value::<9, 0>(Value::UInt(u64::from(self.market_segment_status)));
-        visitor.value::<10, 0>(Value::UInt(u64::from(self.us_firm_flag)));
+        visitor.value::<8, 15>(ModuleValue::Bytes(self.currency.bytes(arena)));
+        visitor.value::<9, 0>(ModuleValue::UInt(u64::from(self.market_segment_status)));
+        visitor.value::<10, 0>(ModuleValue::UInt(u64::from(self.us_firm_flag)));
         if self.present[0] & (1 << 2) != 0 {
             if visitor.begin_sequence(11, self.market_segment_relations.len()) {
                 for entry in self.market_segment_relations.iter() {
@@ -4396,19 +4403,20 @@ impl InstrumentSnapshot {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"d"));
-        visitor.value::<1, 49>(Value::UInt(u64::from(self.sender_comp_id)));
-        visitor.value::<2, 779>(Value::UInt(u64::from(self.last_update_time)));
-        visitor.value::<3, 1300>(Value::UInt(u64::from(self.market_segment_id)));
-        visitor.value::<4, 48>(Value::Int(self.security_id));
-        visitor.value::<5, 22>(Value::Bytes(b"M"));
-        visitor.value::<6, 167>(Value::UInt(u64::from(self.security_type)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"d"));
+        visitor.value::<1, 49>(ModuleValue::UInt(u64::from(self.sender_comp_id)));
+        visitor.value::<2, 779>(ModuleValue::UInt(u64::from(self.last_update_time)));
+        visitor.value::<3, 1300>(ModuleValue::UInt(u64::from(self.market_segment_id)));
+        visitor.value::<4, 48>(ModuleValue::Int(self.security_id));
+        visitor.value::<5, 22>(ModuleValue::Bytes(b"M"));
+        visitor.value::<6, 167>(ModuleValue::UInt(u64::from(self.security_type)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<7, 762>(Value::UInt(u64::from(self.security_sub_type)));
+            visitor
+                .value::<7, 762>(ModuleValue::UInt(u64::from(self.security_sub_type)));
         }
-        visitor.value::<8, 0>(Value::UInt(u64::from(self.product_complex)));
+        visitor.value::<8, 0>(ModuleValue::UInt(u64::from(self.product_complex)));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<9, 107>(Value::Bytes(self.security_desc.bytes(arena)));
+            visitor.value::<9, 107>(ModuleValue::Bytes(self.security_desc.bytes(arena)));
         }
         if visitor.begin_sequence(10, self.security_alt_i_ds.len()) {
             for entry in self.security_alt_i_ds.iter() {
@@ -4416,17 +4424,18 @@ impl InstrumentSnapshot {
             }
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<13, 969>(Value::Decimal(self.min_price_increment));
+            visitor.value::<13, 969>(ModuleValue::Decimal(self.min_price_increment));
         }
         if self.present[0] & (1 << 5) != 0 {
-            visitor.value::<14, 0>(Value::Decimal(self.min_price_increment_amount));
+            visitor
+                .value::<14, 0>(ModuleValue::Decimal(self.min_price_increment_amount));
         }
-        visitor.value::<15, 965>(Value::UInt(u64::from(self.security_status)));
+        visitor.value::<15, 965>(ModuleValue::UInt(u64::from(self.security_status)));
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<16, 0>(Value::Decimal(self.settl_px));
+            visitor.value::<16, 0>(ModuleValue::Decimal(self.settl_px));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<17, 0>(Value::Decimal(self.open_interest_qty));
+            visitor.value::<17, 0>(ModuleValue::Decimal(self.open_interest_qty));
         }
         if visitor.begin_sequence(19, self.market_segments.len()) {
             for entry in self.market_segments.iter() {
@@ -4446,33 +4455,41 @@ impl rt::ShowTags for ProductSnapshotMarketSegmentRelations {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 0>(Value::UInt(u64::from(self.related_market_segment_id)));
-        visitor.value::<1, 0>(Value::UInt(u64::from(self.market_segment_relationship)));
+        visitor
+            .value::<0, 0>(ModuleValue::UInt(u64::from(self.related_market_segment_id)));
+        visitor
+            .value::<
+                1,
+                0,
+            >(ModuleValue::UInt(u64::from(self.market_segment_relationship)));
     }
 }
 impl rt::ShowTags for ProductSnapshotTickRules {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 0>(Value::Bytes(self.tick_rule_id.bytes(arena)));
+        visitor.value::<0, 0>(ModuleValue::Bytes(self.tick_rule_id.bytes(arena)));
     }
 }
 impl rt::ShowTags for InstrumentSnapshotSecurityAltIDs {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 455>(Value::Bytes(self.security_alt_id.bytes(arena)));
-        visitor.value::<1, 0>(Value::UInt(u64::from(self.security_alt_id_source)));
+        visitor.value::<0, 455>(ModuleValue::Bytes(self.security_alt_id.bytes(arena)));
+        visitor.value::<1, 0>(ModuleValue::UInt(u64::from(self.security_alt_id_source)));
     }
 }
 impl rt::ShowTags for InstrumentSnapshotMarketSegments {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 0>(Value::UInt(u64::from(self.instrument_segment_id)));
+        visitor.value::<0, 0>(ModuleValue::UInt(u64::from(self.instrument_segment_id)));
         if self.present[0] & (1 << 0) != 0 {
             visitor
-                .value::<1, 0>(Value::Bytes(self.instrument_segment_key.bytes(arena)));
+                .value::<
+                    1,
+                    0,
+                >(ModuleValue::Bytes(self.instrument_segment_key.bytes(arena)));
         }
     }
 }
@@ -4480,12 +4497,12 @@ impl rt::ShowTags for InstrumentSnapshotLegs {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 600>(Value::UInt(u64::from(self.leg_symbol)));
-        visitor.value::<1, 602>(Value::Int(self.leg_security_id));
-        visitor.value::<2, 624>(Value::UInt(u64::from(self.leg_side)));
-        visitor.value::<3, 623>(Value::UInt(u64::from(self.leg_ratio_qty)));
+        visitor.value::<0, 600>(ModuleValue::UInt(u64::from(self.leg_symbol)));
+        visitor.value::<1, 602>(ModuleValue::Int(self.leg_security_id));
+        visitor.value::<2, 624>(ModuleValue::UInt(u64::from(self.leg_side)));
+        visitor.value::<3, 623>(ModuleValue::UInt(u64::from(self.leg_ratio_qty)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<4, 566>(Value::Decimal(self.leg_price));
+            visitor.value::<4, 566>(ModuleValue::Decimal(self.leg_price));
         }
     }
 }
@@ -4789,7 +4806,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

@@ -3,28 +3,28 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876";
@@ -77,7 +77,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::PacketHeader(message) => message.visit(visitor),
             Message::Reset(message) => message.visit(visitor),
@@ -94,19 +94,19 @@ pub struct PacketHeader {
     /// `PartitionID`: uInt32, mandatory.
     pub partition_id: u32,
     /// `PacketSeqNum`: byteVector, mandatory. The message's `text` gives its bytes.
-    pub packet_seq_num: Text,
+    pub packet_seq_num: TextValue,
     /// `PacketSendingTime`: byteVector, mandatory. The message's `text` gives its bytes.
-    pub packet_sending_time: Text,
+    pub packet_sending_time: TextValue,
 }
 #[allow(dead_code)]
 impl PacketHeader {
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for PacketHeader {
@@ -376,19 +376,19 @@ pub struct DepthIncremental {
     /// `MarketSegmentID` (1300): uInt32, mandatory, copy.
     pub market_segment_id: u32,
     /// `MDIncGrp`: sequence, mandatory; its length is `NoMDEntries` (268).
-    pub md_inc_grp: Entries<DepthIncrementalMdIncGrp>,
+    pub md_inc_grp: EntryList<DepthIncrementalMdIncGrp>,
 }
 #[allow(dead_code)]
 impl DepthIncremental {
     /// `MsgType` (35), constant.
     pub const MSG_TYPE: &'static [u8] = b"X";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for DepthIncremental {
@@ -1304,20 +1304,20 @@ impl PacketHeader {
             self.partition_id = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(1)) {
-            self.packet_seq_num = Text::push_within(arena, value, growth)?;
+            self.packet_seq_num = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(2)) {
-            self.packet_sending_time = Text::push_within(arena, value, growth)?;
+            self.packet_sending_time = TextValue::push_within(arena, value, growth)?;
         }
         self.arena = std::mem::take(arena);
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(0, Value::UInt(u64::from(self.partition_id)))?;
-        visitor.value(1, Value::Bytes(self.packet_seq_num.bytes(arena)))?;
-        visitor.value(2, Value::Bytes(self.packet_sending_time.bytes(arena)))?;
+        visitor.value(0, ModuleValue::UInt(u64::from(self.partition_id)))?;
+        visitor.value(1, ModuleValue::Bytes(self.packet_seq_num.bytes(arena)))?;
+        visitor.value(2, ModuleValue::Bytes(self.packet_sending_time.bytes(arena)))?;
         Ok(())
     }
 }
@@ -1333,7 +1333,7 @@ impl Reset {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         Ok(())
     }
 }
@@ -1365,14 +1365,14 @@ impl DepthIncrementalMdIncGrpTradeEntryGrp {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Int(self.aggressor_time))?;
-        visitor.value(1, Value::UInt(u64::from(self.aggressor_side)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Int(self.aggressor_time))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.aggressor_side)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(2, Value::Decimal(self.trade_volume))?;
+            visitor.value(2, ModuleValue::Decimal(self.trade_volume))?;
         }
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(3, Value::UInt(u64::from(self.md_entry_id)))?;
+            visitor.value(3, ModuleValue::UInt(u64::from(self.md_entry_id)))?;
         }
         Ok(())
     }
@@ -1432,24 +1432,24 @@ impl DepthIncrementalMdIncGrp {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::UInt(u64::from(self.md_update_action)))?;
-        visitor.value(1, Value::UInt(u64::from(self.md_entry_type)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::UInt(u64::from(self.md_update_action)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.md_entry_type)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(2, Value::UInt(u64::from(self.md_price_level)))?;
+            visitor.value(2, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         }
-        visitor.value(3, Value::Int(self.security_id))?;
+        visitor.value(3, ModuleValue::Int(self.security_id))?;
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value(4, Value::Decimal(self.md_entry_px))?;
+            visitor.value(4, ModuleValue::Decimal(self.md_entry_px))?;
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value(5, Value::Decimal(self.md_entry_size))?;
+            visitor.value(5, ModuleValue::Decimal(self.md_entry_size))?;
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value(6, Value::UInt(u64::from(self.number_of_orders)))?;
+            visitor.value(6, ModuleValue::UInt(u64::from(self.number_of_orders)))?;
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value(7, Value::Int(self.md_entry_time))?;
+            visitor.value(7, ModuleValue::Int(self.md_entry_time))?;
         }
         if self.present[0] & (1 << 5) != 0 {
             visitor.begin_group(8)?;
@@ -1457,10 +1457,10 @@ impl DepthIncrementalMdIncGrp {
             visitor.end()?;
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value(9, Value::UInt(self.trade_condition))?;
+            visitor.value(9, ModuleValue::UInt(self.trade_condition))?;
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value(10, Value::UInt(u64::from(self.tick_direction)))?;
+            visitor.value(10, ModuleValue::UInt(u64::from(self.tick_direction)))?;
         }
         Ok(())
     }
@@ -1502,11 +1502,11 @@ impl DepthIncremental {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.message_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.sender_comp_id)))?;
-        visitor.value(3, Value::UInt(u64::from(self.market_segment_id)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.message_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.sender_comp_id)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.market_segment_id)))?;
         visitor.begin_sequence(4, self.md_inc_grp.len())?;
         for entry in self.md_inc_grp.iter() {
             visitor.begin_entry()?;
@@ -1523,9 +1523,9 @@ impl PacketHeader {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 0>(Value::UInt(u64::from(self.partition_id)));
-        visitor.value::<1, 0>(Value::Bytes(self.packet_seq_num.bytes(arena)));
-        visitor.value::<2, 0>(Value::Bytes(self.packet_sending_time.bytes(arena)));
+        visitor.value::<0, 0>(ModuleValue::UInt(u64::from(self.partition_id)));
+        visitor.value::<1, 0>(ModuleValue::Bytes(self.packet_seq_num.bytes(arena)));
+        visitor.value::<2, 0>(ModuleValue::Bytes(self.packet_sending_time.bytes(arena)));
     }
 }
 #[allow(dead_code)]
@@ -1542,10 +1542,10 @@ impl DepthIncremental {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"X"));
-        visitor.value::<1, 0>(Value::UInt(u64::from(self.message_number)));
-        visitor.value::<2, 49>(Value::UInt(u64::from(self.sender_comp_id)));
-        visitor.value::<3, 1300>(Value::UInt(u64::from(self.market_segment_id)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"X"));
+        visitor.value::<1, 0>(ModuleValue::UInt(u64::from(self.message_number)));
+        visitor.value::<2, 49>(ModuleValue::UInt(u64::from(self.sender_comp_id)));
+        visitor.value::<3, 1300>(ModuleValue::UInt(u64::from(self.market_segment_id)));
         if visitor.begin_sequence(4, self.md_inc_grp.len()) {
             for entry in self.md_inc_grp.iter() {
                 visitor.entry(entry, arena);
@@ -1557,29 +1557,29 @@ impl rt::ShowTags for DepthIncrementalMdIncGrp {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 279>(Value::UInt(u64::from(self.md_update_action)));
-        visitor.value::<1, 269>(Value::UInt(u64::from(self.md_entry_type)));
+        visitor.value::<0, 279>(ModuleValue::UInt(u64::from(self.md_update_action)));
+        visitor.value::<1, 269>(ModuleValue::UInt(u64::from(self.md_entry_type)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<2, 1023>(Value::UInt(u64::from(self.md_price_level)));
+            visitor.value::<2, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         }
-        visitor.value::<3, 48>(Value::Int(self.security_id));
+        visitor.value::<3, 48>(ModuleValue::Int(self.security_id));
         if self.present[0] & (1 << 1) != 0 {
-            visitor.value::<4, 270>(Value::Decimal(self.md_entry_px));
+            visitor.value::<4, 270>(ModuleValue::Decimal(self.md_entry_px));
         }
         if self.present[0] & (1 << 2) != 0 {
-            visitor.value::<5, 271>(Value::Decimal(self.md_entry_size));
+            visitor.value::<5, 271>(ModuleValue::Decimal(self.md_entry_size));
         }
         if self.present[0] & (1 << 3) != 0 {
-            visitor.value::<6, 346>(Value::UInt(u64::from(self.number_of_orders)));
+            visitor.value::<6, 346>(ModuleValue::UInt(u64::from(self.number_of_orders)));
         }
         if self.present[0] & (1 << 4) != 0 {
-            visitor.value::<7, 273>(Value::Int(self.md_entry_time));
+            visitor.value::<7, 273>(ModuleValue::Int(self.md_entry_time));
         }
         if self.present[0] & (1 << 6) != 0 {
-            visitor.value::<9, 277>(Value::UInt(self.trade_condition));
+            visitor.value::<9, 277>(ModuleValue::UInt(self.trade_condition));
         }
         if self.present[0] & (1 << 7) != 0 {
-            visitor.value::<10, 274>(Value::UInt(u64::from(self.tick_direction)));
+            visitor.value::<10, 274>(ModuleValue::UInt(u64::from(self.tick_direction)));
         }
     }
 }
@@ -1722,7 +1722,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

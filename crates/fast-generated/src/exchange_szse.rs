@@ -3,28 +3,28 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563";
@@ -77,7 +77,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::Snapshot(message) => message.visit(visitor),
             Message::Order(message) => message.visit(visitor),
@@ -108,7 +108,7 @@ pub struct SnapshotMdEntries {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
     /// `MDEntryType` (269): string, mandatory. The message's `text` gives its bytes.
-    pub md_entry_type: Text,
+    pub md_entry_type: TextValue,
     /// `MDEntryPx` (270): int64, mandatory, delta.
     pub md_entry_px: i64,
     /// `MDEntrySize` (271): int64, mandatory, delta.
@@ -118,7 +118,7 @@ pub struct SnapshotMdEntries {
     /// `NumberOfOrders` (346): int64, optional.
     number_of_orders: i64,
     /// `Orders`: sequence, optional.
-    orders: Entries<SnapshotMdEntriesOrders>,
+    orders: EntryList<SnapshotMdEntriesOrders>,
 }
 #[allow(dead_code)]
 impl SnapshotMdEntries {
@@ -140,14 +140,14 @@ impl SnapshotMdEntries {
     }
     /// `Orders`, if it is present.
     #[inline]
-    pub fn orders(&self) -> Option<&Entries<SnapshotMdEntriesOrders>> {
+    pub fn orders(&self) -> Option<&EntryList<SnapshotMdEntriesOrders>> {
         if self.present[0] & (1 << 1) != 0 { Some(&self.orders) } else { None }
     }
     /// Makes `Orders` present or absent, and gives access to it.
     pub fn set_orders(
         &mut self,
         present: bool,
-    ) -> &mut Entries<SnapshotMdEntriesOrders> {
+    ) -> &mut EntryList<SnapshotMdEntriesOrders> {
         self.present[0] = self.present[0] & !(1 << 1) | u64::from(present) << 1;
         &mut self.orders
     }
@@ -175,13 +175,13 @@ pub struct Snapshot {
     /// `ChannelNo` (1181): uInt32, mandatory, copy.
     pub channel_no: u32,
     /// `MDStreamID` (1500): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_stream_id: Text,
+    pub md_stream_id: TextValue,
     /// `SecurityID` (48): string, mandatory. The message's `text` gives its bytes.
-    pub security_id: Text,
+    pub security_id: TextValue,
     /// `SecurityIDSource` (22): string, mandatory, copy. The message's `text` gives its bytes.
-    pub security_id_source: Text,
+    pub security_id_source: TextValue,
     /// `TradingPhaseCode` (8538): string, mandatory. The message's `text` gives its bytes.
-    pub trading_phase_code: Text,
+    pub trading_phase_code: TextValue,
     /// `PrevClosePx` (140): int64, mandatory.
     pub prev_close_px: i64,
     /// `NumTrades` (8503): int64, mandatory.
@@ -191,19 +191,19 @@ pub struct Snapshot {
     /// `TotalValueTrade` (8504): int64, mandatory.
     pub total_value_trade: i64,
     /// `MDEntries`: sequence, mandatory.
-    pub md_entries: Entries<SnapshotMdEntries>,
+    pub md_entries: EntryList<SnapshotMdEntries>,
 }
 #[allow(dead_code)]
 impl Snapshot {
     /// `MsgType` (35), constant.
     pub const MSG_TYPE: &'static [u8] = b"W";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Snapshot {
@@ -234,33 +234,33 @@ pub struct Order {
     /// `ApplSeqNum` (1179): int64, mandatory, increment.
     pub appl_seq_num: i64,
     /// `MDStreamID` (1500): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_stream_id: Text,
+    pub md_stream_id: TextValue,
     /// `SecurityID` (48): string, mandatory. The message's `text` gives its bytes.
-    pub security_id: Text,
+    pub security_id: TextValue,
     /// `SecurityIDSource` (22): string, mandatory, copy. The message's `text` gives its bytes.
-    pub security_id_source: Text,
+    pub security_id_source: TextValue,
     /// `Price` (44): int64, mandatory.
     pub price: i64,
     /// `OrderQty` (38): int64, mandatory.
     pub order_qty: i64,
     /// `Side` (54): string, mandatory. The message's `text` gives its bytes.
-    pub side: Text,
+    pub side: TextValue,
     /// `TransactTime` (60): int64, mandatory, delta.
     pub transact_time: i64,
     /// `OrdType` (40): string, mandatory. The message's `text` gives its bytes.
-    pub ord_type: Text,
+    pub ord_type: TextValue,
 }
 #[allow(dead_code)]
 impl Order {
     /// `MsgType` (35), constant.
     pub const MSG_TYPE: &'static [u8] = b"UA201";
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Order {
@@ -292,25 +292,25 @@ pub struct Trade {
     /// `ApplSeqNum` (1179): int64, mandatory, increment.
     pub appl_seq_num: i64,
     /// `MDStreamID` (1500): string, mandatory, copy. The message's `text` gives its bytes.
-    pub md_stream_id: Text,
+    pub md_stream_id: TextValue,
     /// `BidApplSeqNum` (9001): int64, mandatory.
     pub bid_appl_seq_num: i64,
     /// `OfferApplSeqNum` (9002): int64, mandatory.
     pub offer_appl_seq_num: i64,
     /// `SecurityID` (48): string, mandatory. The message's `text` gives its bytes.
-    pub security_id: Text,
+    pub security_id: TextValue,
     /// `SecurityIDSource` (22): string, mandatory, copy. The message's `text` gives its bytes.
-    pub security_id_source: Text,
+    pub security_id_source: TextValue,
     /// `LastPx` (31): int64, mandatory.
     pub last_px: i64,
     /// `LastQty` (32): int64, mandatory.
     pub last_qty: i64,
     /// `ExecType` (150): string, mandatory. The message's `text` gives its bytes.
-    pub exec_type: Text,
+    pub exec_type: TextValue,
     /// `TransactTime` (60): int64, mandatory, delta.
     pub transact_time: i64,
     /// `Remark` (58): unicode string, optional. The message's `text` gives its bytes.
-    remark: Text,
+    remark: TextValue,
 }
 #[allow(dead_code)]
 impl Trade {
@@ -318,12 +318,12 @@ impl Trade {
     pub const MSG_TYPE: &'static [u8] = b"UA202";
     /// `Remark`, if it is present.
     #[inline]
-    pub fn remark(&self) -> Option<Text> {
+    pub fn remark(&self) -> Option<TextValue> {
         if self.present[0] & (1 << 0) != 0 { Some(self.remark) } else { None }
     }
     /// Sets `Remark`, or makes it absent.
     #[inline]
-    pub fn set_remark(&mut self, value: Option<Text>) {
+    pub fn set_remark(&mut self, value: Option<TextValue>) {
         match value {
             Some(value) => {
                 self.remark = value;
@@ -333,12 +333,12 @@ impl Trade {
         }
     }
     /// The bytes of a string of this message.
-    pub fn text<'t>(&'t self, text: &'t Text) -> &'t [u8] {
+    pub fn text<'t>(&'t self, text: &'t TextValue) -> &'t [u8] {
         text.bytes(&self.arena)
     }
     /// A string for this message; `None` above 16,777,215 bytes.
-    pub fn new_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        Text::push(&mut self.arena, bytes)
+    pub fn new_text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        TextValue::push(&mut self.arena, bytes)
     }
 }
 impl std::fmt::Debug for Trade {
@@ -1156,8 +1156,8 @@ impl SnapshotMdEntriesOrders {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Int(self.order_qty))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Int(self.order_qty))?;
         Ok(())
     }
 }
@@ -1173,7 +1173,7 @@ impl SnapshotMdEntries {
     ) -> Option<()> {
         self.present = [0; 1];
         if let Some(value) = rt::fill::bytes(record.value(0)) {
-            self.md_entry_type = Text::push_within(arena, value, growth)?;
+            self.md_entry_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(1)) {
             self.md_entry_px = value;
@@ -1204,13 +1204,13 @@ impl SnapshotMdEntries {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(0, Value::Bytes(self.md_entry_type.bytes(arena)))?;
-        visitor.value(1, Value::Int(self.md_entry_px))?;
-        visitor.value(2, Value::Int(self.md_entry_size))?;
-        visitor.value(3, Value::UInt(u64::from(self.md_price_level)))?;
+    fn visit(&self, arena: &[u8], visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(0, ModuleValue::Bytes(self.md_entry_type.bytes(arena)))?;
+        visitor.value(1, ModuleValue::Int(self.md_entry_px))?;
+        visitor.value(2, ModuleValue::Int(self.md_entry_size))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.md_price_level)))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(4, Value::Int(self.number_of_orders))?;
+            visitor.value(4, ModuleValue::Int(self.number_of_orders))?;
         }
         if self.present[0] & (1 << 1) != 0 {
             visitor.begin_sequence(5, self.orders.len())?;
@@ -1243,16 +1243,16 @@ impl Snapshot {
             self.channel_no = value as u32;
         }
         if let Some(value) = rt::fill::bytes(record.value(3)) {
-            self.md_stream_id = Text::push_within(arena, value, growth)?;
+            self.md_stream_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(4)) {
-            self.security_id = Text::push_within(arena, value, growth)?;
+            self.security_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.security_id_source = Text::push_within(arena, value, growth)?;
+            self.security_id_source = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.trading_phase_code = Text::push_within(arena, value, growth)?;
+            self.trading_phase_code = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(7)) {
             self.prev_close_px = value;
@@ -1282,18 +1282,18 @@ impl Snapshot {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::Int(self.orig_time))?;
-        visitor.value(2, Value::UInt(u64::from(self.channel_no)))?;
-        visitor.value(3, Value::Bytes(self.md_stream_id.bytes(arena)))?;
-        visitor.value(4, Value::Bytes(self.security_id.bytes(arena)))?;
-        visitor.value(5, Value::Bytes(self.security_id_source.bytes(arena)))?;
-        visitor.value(6, Value::Bytes(self.trading_phase_code.bytes(arena)))?;
-        visitor.value(7, Value::Int(self.prev_close_px))?;
-        visitor.value(8, Value::Int(self.num_trades))?;
-        visitor.value(9, Value::Int(self.total_volume_trade))?;
-        visitor.value(10, Value::Int(self.total_value_trade))?;
+        visitor.value(1, ModuleValue::Int(self.orig_time))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.channel_no)))?;
+        visitor.value(3, ModuleValue::Bytes(self.md_stream_id.bytes(arena)))?;
+        visitor.value(4, ModuleValue::Bytes(self.security_id.bytes(arena)))?;
+        visitor.value(5, ModuleValue::Bytes(self.security_id_source.bytes(arena)))?;
+        visitor.value(6, ModuleValue::Bytes(self.trading_phase_code.bytes(arena)))?;
+        visitor.value(7, ModuleValue::Int(self.prev_close_px))?;
+        visitor.value(8, ModuleValue::Int(self.num_trades))?;
+        visitor.value(9, ModuleValue::Int(self.total_volume_trade))?;
+        visitor.value(10, ModuleValue::Int(self.total_value_trade))?;
         visitor.begin_sequence(11, self.md_entries.len())?;
         for entry in self.md_entries.iter() {
             visitor.begin_entry()?;
@@ -1323,13 +1323,13 @@ impl Order {
             self.appl_seq_num = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(3)) {
-            self.md_stream_id = Text::push_within(arena, value, growth)?;
+            self.md_stream_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(4)) {
-            self.security_id = Text::push_within(arena, value, growth)?;
+            self.security_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(5)) {
-            self.security_id_source = Text::push_within(arena, value, growth)?;
+            self.security_id_source = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(6)) {
             self.price = value;
@@ -1338,30 +1338,30 @@ impl Order {
             self.order_qty = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(8)) {
-            self.side = Text::push_within(arena, value, growth)?;
+            self.side = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(9)) {
             self.transact_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.ord_type = Text::push_within(arena, value, growth)?;
+            self.ord_type = TextValue::push_within(arena, value, growth)?;
         }
         self.arena = std::mem::take(arena);
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.channel_no)))?;
-        visitor.value(2, Value::Int(self.appl_seq_num))?;
-        visitor.value(3, Value::Bytes(self.md_stream_id.bytes(arena)))?;
-        visitor.value(4, Value::Bytes(self.security_id.bytes(arena)))?;
-        visitor.value(5, Value::Bytes(self.security_id_source.bytes(arena)))?;
-        visitor.value(6, Value::Int(self.price))?;
-        visitor.value(7, Value::Int(self.order_qty))?;
-        visitor.value(8, Value::Bytes(self.side.bytes(arena)))?;
-        visitor.value(9, Value::Int(self.transact_time))?;
-        visitor.value(10, Value::Bytes(self.ord_type.bytes(arena)))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.channel_no)))?;
+        visitor.value(2, ModuleValue::Int(self.appl_seq_num))?;
+        visitor.value(3, ModuleValue::Bytes(self.md_stream_id.bytes(arena)))?;
+        visitor.value(4, ModuleValue::Bytes(self.security_id.bytes(arena)))?;
+        visitor.value(5, ModuleValue::Bytes(self.security_id_source.bytes(arena)))?;
+        visitor.value(6, ModuleValue::Int(self.price))?;
+        visitor.value(7, ModuleValue::Int(self.order_qty))?;
+        visitor.value(8, ModuleValue::Bytes(self.side.bytes(arena)))?;
+        visitor.value(9, ModuleValue::Int(self.transact_time))?;
+        visitor.value(10, ModuleValue::Bytes(self.ord_type.bytes(arena)))?;
         Ok(())
     }
 }
@@ -1385,7 +1385,7 @@ impl Trade {
             self.appl_seq_num = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(3)) {
-            self.md_stream_id = Text::push_within(arena, value, growth)?;
+            self.md_stream_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(4)) {
             self.bid_appl_seq_num = value;
@@ -1394,10 +1394,10 @@ impl Trade {
             self.offer_appl_seq_num = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(6)) {
-            self.security_id = Text::push_within(arena, value, growth)?;
+            self.security_id = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::bytes(record.value(7)) {
-            self.security_id_source = Text::push_within(arena, value, growth)?;
+            self.security_id_source = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(8)) {
             self.last_px = value;
@@ -1406,34 +1406,34 @@ impl Trade {
             self.last_qty = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(10)) {
-            self.exec_type = Text::push_within(arena, value, growth)?;
+            self.exec_type = TextValue::push_within(arena, value, growth)?;
         }
         if let Some(value) = rt::fill::signed(record.value(11)) {
             self.transact_time = value;
         }
         if let Some(value) = rt::fill::bytes(record.value(12)) {
-            self.remark = Text::push_within(arena, value, growth)?;
+            self.remark = TextValue::push_within(arena, value, growth)?;
             self.present[0] |= 1 << 0;
         }
         self.arena = std::mem::take(arena);
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         let arena = &self.arena[..];
-        visitor.value(1, Value::UInt(u64::from(self.channel_no)))?;
-        visitor.value(2, Value::Int(self.appl_seq_num))?;
-        visitor.value(3, Value::Bytes(self.md_stream_id.bytes(arena)))?;
-        visitor.value(4, Value::Int(self.bid_appl_seq_num))?;
-        visitor.value(5, Value::Int(self.offer_appl_seq_num))?;
-        visitor.value(6, Value::Bytes(self.security_id.bytes(arena)))?;
-        visitor.value(7, Value::Bytes(self.security_id_source.bytes(arena)))?;
-        visitor.value(8, Value::Int(self.last_px))?;
-        visitor.value(9, Value::Int(self.last_qty))?;
-        visitor.value(10, Value::Bytes(self.exec_type.bytes(arena)))?;
-        visitor.value(11, Value::Int(self.transact_time))?;
+        visitor.value(1, ModuleValue::UInt(u64::from(self.channel_no)))?;
+        visitor.value(2, ModuleValue::Int(self.appl_seq_num))?;
+        visitor.value(3, ModuleValue::Bytes(self.md_stream_id.bytes(arena)))?;
+        visitor.value(4, ModuleValue::Int(self.bid_appl_seq_num))?;
+        visitor.value(5, ModuleValue::Int(self.offer_appl_seq_num))?;
+        visitor.value(6, ModuleValue::Bytes(self.security_id.bytes(arena)))?;
+        visitor.value(7, ModuleValue::Bytes(self.security_id_source.bytes(arena)))?;
+        visitor.value(8, ModuleValue::Int(self.last_px))?;
+        visitor.value(9, ModuleValue::Int(self.last_qty))?;
+        visitor.value(10, ModuleValue::Bytes(self.exec_type.bytes(arena)))?;
+        visitor.value(11, ModuleValue::Int(self.transact_time))?;
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value(12, Value::Bytes(self.remark.bytes(arena)))?;
+            visitor.value(12, ModuleValue::Bytes(self.remark.bytes(arena)))?;
         }
         Ok(())
     }
@@ -1444,17 +1444,18 @@ impl Snapshot {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"W"));
-        visitor.value::<1, 42>(Value::Int(self.orig_time));
-        visitor.value::<2, 1181>(Value::UInt(u64::from(self.channel_no)));
-        visitor.value::<3, 1500>(Value::Bytes(self.md_stream_id.bytes(arena)));
-        visitor.value::<4, 48>(Value::Bytes(self.security_id.bytes(arena)));
-        visitor.value::<5, 22>(Value::Bytes(self.security_id_source.bytes(arena)));
-        visitor.value::<6, 8538>(Value::Bytes(self.trading_phase_code.bytes(arena)));
-        visitor.value::<7, 140>(Value::Int(self.prev_close_px));
-        visitor.value::<8, 8503>(Value::Int(self.num_trades));
-        visitor.value::<9, 387>(Value::Int(self.total_volume_trade));
-        visitor.value::<10, 8504>(Value::Int(self.total_value_trade));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"W"));
+        visitor.value::<1, 42>(ModuleValue::Int(self.orig_time));
+        visitor.value::<2, 1181>(ModuleValue::UInt(u64::from(self.channel_no)));
+        visitor.value::<3, 1500>(ModuleValue::Bytes(self.md_stream_id.bytes(arena)));
+        visitor.value::<4, 48>(ModuleValue::Bytes(self.security_id.bytes(arena)));
+        visitor.value::<5, 22>(ModuleValue::Bytes(self.security_id_source.bytes(arena)));
+        visitor
+            .value::<6, 8538>(ModuleValue::Bytes(self.trading_phase_code.bytes(arena)));
+        visitor.value::<7, 140>(ModuleValue::Int(self.prev_close_px));
+        visitor.value::<8, 8503>(ModuleValue::Int(self.num_trades));
+        visitor.value::<9, 387>(ModuleValue::Int(self.total_volume_trade));
+        visitor.value::<10, 8504>(ModuleValue::Int(self.total_value_trade));
         if visitor.begin_sequence(11, self.md_entries.len()) {
             for entry in self.md_entries.iter() {
                 visitor.entry(entry, arena);
@@ -1468,17 +1469,17 @@ impl Order {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"UA201"));
-        visitor.value::<1, 1181>(Value::UInt(u64::from(self.channel_no)));
-        visitor.value::<2, 1179>(Value::Int(self.appl_seq_num));
-        visitor.value::<3, 1500>(Value::Bytes(self.md_stream_id.bytes(arena)));
-        visitor.value::<4, 48>(Value::Bytes(self.security_id.bytes(arena)));
-        visitor.value::<5, 22>(Value::Bytes(self.security_id_source.bytes(arena)));
-        visitor.value::<6, 44>(Value::Int(self.price));
-        visitor.value::<7, 38>(Value::Int(self.order_qty));
-        visitor.value::<8, 54>(Value::Bytes(self.side.bytes(arena)));
-        visitor.value::<9, 60>(Value::Int(self.transact_time));
-        visitor.value::<10, 40>(Value::Bytes(self.ord_type.bytes(arena)));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"UA201"));
+        visitor.value::<1, 1181>(ModuleValue::UInt(u64::from(self.channel_no)));
+        visitor.value::<2, 1179>(ModuleValue::Int(self.appl_seq_num));
+        visitor.value::<3, 1500>(ModuleValue::Bytes(self.md_stream_id.bytes(arena)));
+        visitor.value::<4, 48>(ModuleValue::Bytes(self.security_id.bytes(arena)));
+        visitor.value::<5, 22>(ModuleValue::Bytes(self.security_id_source.bytes(arena)));
+        visitor.value::<6, 44>(ModuleValue::Int(self.price));
+        visitor.value::<7, 38>(ModuleValue::Int(self.order_qty));
+        visitor.value::<8, 54>(ModuleValue::Bytes(self.side.bytes(arena)));
+        visitor.value::<9, 60>(ModuleValue::Int(self.transact_time));
+        visitor.value::<10, 40>(ModuleValue::Bytes(self.ord_type.bytes(arena)));
     }
 }
 #[allow(dead_code)]
@@ -1487,20 +1488,20 @@ impl Trade {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena = &self.arena[..];
-        visitor.value::<0, 35>(Value::Bytes(b"UA202"));
-        visitor.value::<1, 1181>(Value::UInt(u64::from(self.channel_no)));
-        visitor.value::<2, 1179>(Value::Int(self.appl_seq_num));
-        visitor.value::<3, 1500>(Value::Bytes(self.md_stream_id.bytes(arena)));
-        visitor.value::<4, 9001>(Value::Int(self.bid_appl_seq_num));
-        visitor.value::<5, 9002>(Value::Int(self.offer_appl_seq_num));
-        visitor.value::<6, 48>(Value::Bytes(self.security_id.bytes(arena)));
-        visitor.value::<7, 22>(Value::Bytes(self.security_id_source.bytes(arena)));
-        visitor.value::<8, 31>(Value::Int(self.last_px));
-        visitor.value::<9, 32>(Value::Int(self.last_qty));
-        visitor.value::<10, 150>(Value::Bytes(self.exec_type.bytes(arena)));
-        visitor.value::<11, 60>(Value::Int(self.transact_time));
+        visitor.value::<0, 35>(ModuleValue::Bytes(b"UA202"));
+        visitor.value::<1, 1181>(ModuleValue::UInt(u64::from(self.channel_no)));
+        visitor.value::<2, 1179>(ModuleValue::Int(self.appl_seq_num));
+        visitor.value::<3, 1500>(ModuleValue::Bytes(self.md_stream_id.bytes(arena)));
+        visitor.value::<4, 9001>(ModuleValue::Int(self.bid_appl_seq_num));
+        visitor.value::<5, 9002>(ModuleValue::Int(self.offer_appl_seq_num));
+        visitor.value::<6, 48>(ModuleValue::Bytes(self.security_id.bytes(arena)));
+        visitor.value::<7, 22>(ModuleValue::Bytes(self.security_id_source.bytes(arena)));
+        visitor.value::<8, 31>(ModuleValue::Int(self.last_px));
+        visitor.value::<9, 32>(ModuleValue::Int(self.last_qty));
+        visitor.value::<10, 150>(ModuleValue::Bytes(self.exec_type.bytes(arena)));
+        visitor.value::<11, 60>(ModuleValue::Int(self.transact_time));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<12, 58>(Value::Bytes(self.remark.bytes(arena)));
+            visitor.value::<12, 58>(ModuleValue::Bytes(self.remark.bytes(arena)));
         }
     }
 }
@@ -1508,12 +1509,12 @@ impl rt::ShowTags for SnapshotMdEntries {
     #[allow(unused_variables, clippy::collapsible_if)]
     #[inline]
     fn show_tags<'m, V: rt::VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V) {
-        visitor.value::<0, 269>(Value::Bytes(self.md_entry_type.bytes(arena)));
-        visitor.value::<1, 270>(Value::Int(self.md_entry_px));
-        visitor.value::<2, 271>(Value::Int(self.md_entry_size));
-        visitor.value::<3, 1023>(Value::UInt(u64::from(self.md_price_level)));
+        visitor.value::<0, 269>(ModuleValue::Bytes(self.md_entry_type.bytes(arena)));
+        visitor.value::<1, 270>(ModuleValue::Int(self.md_entry_px));
+        visitor.value::<2, 271>(ModuleValue::Int(self.md_entry_size));
+        visitor.value::<3, 1023>(ModuleValue::UInt(u64::from(self.md_price_level)));
         if self.present[0] & (1 << 0) != 0 {
-            visitor.value::<4, 346>(Value::Int(self.number_of_orders));
+            visitor.value::<4, 346>(ModuleValue::Int(self.number_of_orders));
         }
     }
 }
@@ -1637,7 +1638,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

@@ -3,28 +3,28 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    3,
+    4,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
-    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
-    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
-    Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
+    EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
+    ValueKind, Visit, Warm, max,
 };
 #[allow(unused_imports)]
-use tickwire_fast::{Decimal, Error, FieldValue, Record};
+use tickwire_fast::{Decimal, FastError, FieldValue, Record};
 /// The templates of this module; its decoders and encoders are made for it.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)]
 pub struct Templates;
 /// A decoder of these templates.
 #[allow(dead_code)]
-pub type Decoder = rt::Decoder<Templates>;
+pub type Decoder = rt::ModuleDecoder<Templates>;
 /// An encoder of these templates.
 #[allow(dead_code)]
-pub type Encoder = rt::Encoder<Templates>;
+pub type Encoder = rt::ModuleEncoder<Templates>;
 /// Signature of the template set this was generated from.
 #[allow(dead_code)]
 pub const SIGNATURE: &str = "93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380";
@@ -89,7 +89,7 @@ impl Message<'_> {
 
  # Errors
  Those of the visitor.*/
-    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    pub fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         match self {
             Message::Quote(message) => message.visit(visitor),
             Message::New(message) => message.visit(visitor),
@@ -1577,16 +1577,16 @@ impl Quote {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(1, Value::UInt(u64::from(self.sequence_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.timestamp)))?;
-        visitor.value(3, Value::UInt(u64::from(self.order_id)))?;
-        visitor.value(4, Value::UInt(u64::from(self.volume)))?;
-        visitor.value(5, Value::UInt(u64::from(self.price)))?;
-        visitor.value(6, Value::UInt(u64::from(self.exchange_id)))?;
-        visitor.value(7, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(8, Value::UInt(u64::from(self.security_type)))?;
-        visitor.value(9, Value::UInt(u64::from(self.session_id)))?;
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(1, ModuleValue::UInt(u64::from(self.sequence_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.timestamp)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.order_id)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.volume)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.price)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.exchange_id)))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.security_type)))?;
+        visitor.value(9, ModuleValue::UInt(u64::from(self.session_id)))?;
         Ok(())
     }
 }
@@ -1632,17 +1632,17 @@ impl New {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(1, Value::UInt(u64::from(self.sequence_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.timestamp)))?;
-        visitor.value(3, Value::UInt(u64::from(self.order_id)))?;
-        visitor.value(4, Value::UInt(u64::from(self.volume)))?;
-        visitor.value(5, Value::UInt(u64::from(self.price)))?;
-        visitor.value(6, Value::UInt(u64::from(self.exchange_id)))?;
-        visitor.value(7, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(8, Value::UInt(u64::from(self.security_type)))?;
-        visitor.value(9, Value::UInt(u64::from(self.session_id)))?;
-        visitor.value(10, Value::UInt(u64::from(self.side)))?;
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(1, ModuleValue::UInt(u64::from(self.sequence_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.timestamp)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.order_id)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.volume)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.price)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.exchange_id)))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.security_type)))?;
+        visitor.value(9, ModuleValue::UInt(u64::from(self.session_id)))?;
+        visitor.value(10, ModuleValue::UInt(u64::from(self.side)))?;
         Ok(())
     }
 }
@@ -1688,17 +1688,17 @@ impl Change {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(1, Value::UInt(u64::from(self.sequence_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.timestamp)))?;
-        visitor.value(3, Value::UInt(u64::from(self.order_id)))?;
-        visitor.value(4, Value::UInt(u64::from(self.volume)))?;
-        visitor.value(5, Value::UInt(u64::from(self.price)))?;
-        visitor.value(6, Value::UInt(u64::from(self.exchange_id)))?;
-        visitor.value(7, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(8, Value::UInt(u64::from(self.security_type)))?;
-        visitor.value(9, Value::UInt(u64::from(self.session_id)))?;
-        visitor.value(10, Value::UInt(u64::from(self.side)))?;
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(1, ModuleValue::UInt(u64::from(self.sequence_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.timestamp)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.order_id)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.volume)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.price)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.exchange_id)))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.security_type)))?;
+        visitor.value(9, ModuleValue::UInt(u64::from(self.session_id)))?;
+        visitor.value(10, ModuleValue::UInt(u64::from(self.side)))?;
         Ok(())
     }
 }
@@ -1738,15 +1738,15 @@ impl Remove {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
-        visitor.value(1, Value::UInt(u64::from(self.sequence_number)))?;
-        visitor.value(2, Value::UInt(u64::from(self.timestamp)))?;
-        visitor.value(3, Value::UInt(u64::from(self.order_id)))?;
-        visitor.value(4, Value::UInt(u64::from(self.exchange_id)))?;
-        visitor.value(5, Value::UInt(u64::from(self.security_id)))?;
-        visitor.value(6, Value::UInt(u64::from(self.security_type)))?;
-        visitor.value(7, Value::UInt(u64::from(self.session_id)))?;
-        visitor.value(8, Value::UInt(u64::from(self.side)))?;
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
+        visitor.value(1, ModuleValue::UInt(u64::from(self.sequence_number)))?;
+        visitor.value(2, ModuleValue::UInt(u64::from(self.timestamp)))?;
+        visitor.value(3, ModuleValue::UInt(u64::from(self.order_id)))?;
+        visitor.value(4, ModuleValue::UInt(u64::from(self.exchange_id)))?;
+        visitor.value(5, ModuleValue::UInt(u64::from(self.security_id)))?;
+        visitor.value(6, ModuleValue::UInt(u64::from(self.security_type)))?;
+        visitor.value(7, ModuleValue::UInt(u64::from(self.session_id)))?;
+        visitor.value(8, ModuleValue::UInt(u64::from(self.side)))?;
         Ok(())
     }
 }
@@ -1762,7 +1762,7 @@ impl Done {
         Some(())
     }
     #[allow(unused_variables)]
-    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(&self, visitor: &mut dyn Visit) -> Result<(), FastError> {
         Ok(())
     }
 }
@@ -1772,16 +1772,16 @@ impl Quote {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena: &'m [u8] = &[];
-        visitor.value::<0, 100>(Value::UInt(11));
-        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
-        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
-        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
-        visitor.value::<4, 500>(Value::UInt(u64::from(self.volume)));
-        visitor.value::<5, 600>(Value::UInt(u64::from(self.price)));
-        visitor.value::<6, 700>(Value::UInt(u64::from(self.exchange_id)));
-        visitor.value::<7, 800>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<8, 900>(Value::UInt(u64::from(self.security_type)));
-        visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
+        visitor.value::<0, 100>(ModuleValue::UInt(11));
+        visitor.value::<1, 200>(ModuleValue::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(ModuleValue::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(ModuleValue::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 500>(ModuleValue::UInt(u64::from(self.volume)));
+        visitor.value::<5, 600>(ModuleValue::UInt(u64::from(self.price)));
+        visitor.value::<6, 700>(ModuleValue::UInt(u64::from(self.exchange_id)));
+        visitor.value::<7, 800>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<8, 900>(ModuleValue::UInt(u64::from(self.security_type)));
+        visitor.value::<9, 1000>(ModuleValue::UInt(u64::from(self.session_id)));
     }
 }
 #[allow(dead_code)]
@@ -1790,17 +1790,17 @@ impl New {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena: &'m [u8] = &[];
-        visitor.value::<0, 100>(Value::UInt(12));
-        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
-        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
-        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
-        visitor.value::<4, 500>(Value::UInt(u64::from(self.volume)));
-        visitor.value::<5, 600>(Value::UInt(u64::from(self.price)));
-        visitor.value::<6, 700>(Value::UInt(u64::from(self.exchange_id)));
-        visitor.value::<7, 800>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<8, 900>(Value::UInt(u64::from(self.security_type)));
-        visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
-        visitor.value::<10, 1100>(Value::UInt(u64::from(self.side)));
+        visitor.value::<0, 100>(ModuleValue::UInt(12));
+        visitor.value::<1, 200>(ModuleValue::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(ModuleValue::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(ModuleValue::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 500>(ModuleValue::UInt(u64::from(self.volume)));
+        visitor.value::<5, 600>(ModuleValue::UInt(u64::from(self.price)));
+        visitor.value::<6, 700>(ModuleValue::UInt(u64::from(self.exchange_id)));
+        visitor.value::<7, 800>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<8, 900>(ModuleValue::UInt(u64::from(self.security_type)));
+        visitor.value::<9, 1000>(ModuleValue::UInt(u64::from(self.session_id)));
+        visitor.value::<10, 1100>(ModuleValue::UInt(u64::from(self.side)));
     }
 }
 #[allow(dead_code)]
@@ -1809,17 +1809,17 @@ impl Change {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena: &'m [u8] = &[];
-        visitor.value::<0, 100>(Value::UInt(13));
-        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
-        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
-        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
-        visitor.value::<4, 500>(Value::UInt(u64::from(self.volume)));
-        visitor.value::<5, 600>(Value::UInt(u64::from(self.price)));
-        visitor.value::<6, 700>(Value::UInt(u64::from(self.exchange_id)));
-        visitor.value::<7, 800>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<8, 900>(Value::UInt(u64::from(self.security_type)));
-        visitor.value::<9, 1000>(Value::UInt(u64::from(self.session_id)));
-        visitor.value::<10, 1100>(Value::UInt(u64::from(self.side)));
+        visitor.value::<0, 100>(ModuleValue::UInt(13));
+        visitor.value::<1, 200>(ModuleValue::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(ModuleValue::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(ModuleValue::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 500>(ModuleValue::UInt(u64::from(self.volume)));
+        visitor.value::<5, 600>(ModuleValue::UInt(u64::from(self.price)));
+        visitor.value::<6, 700>(ModuleValue::UInt(u64::from(self.exchange_id)));
+        visitor.value::<7, 800>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<8, 900>(ModuleValue::UInt(u64::from(self.security_type)));
+        visitor.value::<9, 1000>(ModuleValue::UInt(u64::from(self.session_id)));
+        visitor.value::<10, 1100>(ModuleValue::UInt(u64::from(self.side)));
     }
 }
 #[allow(dead_code)]
@@ -1828,15 +1828,15 @@ impl Remove {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena: &'m [u8] = &[];
-        visitor.value::<0, 100>(Value::UInt(14));
-        visitor.value::<1, 200>(Value::UInt(u64::from(self.sequence_number)));
-        visitor.value::<2, 300>(Value::UInt(u64::from(self.timestamp)));
-        visitor.value::<3, 400>(Value::UInt(u64::from(self.order_id)));
-        visitor.value::<4, 700>(Value::UInt(u64::from(self.exchange_id)));
-        visitor.value::<5, 800>(Value::UInt(u64::from(self.security_id)));
-        visitor.value::<6, 900>(Value::UInt(u64::from(self.security_type)));
-        visitor.value::<7, 1000>(Value::UInt(u64::from(self.session_id)));
-        visitor.value::<8, 1100>(Value::UInt(u64::from(self.side)));
+        visitor.value::<0, 100>(ModuleValue::UInt(14));
+        visitor.value::<1, 200>(ModuleValue::UInt(u64::from(self.sequence_number)));
+        visitor.value::<2, 300>(ModuleValue::UInt(u64::from(self.timestamp)));
+        visitor.value::<3, 400>(ModuleValue::UInt(u64::from(self.order_id)));
+        visitor.value::<4, 700>(ModuleValue::UInt(u64::from(self.exchange_id)));
+        visitor.value::<5, 800>(ModuleValue::UInt(u64::from(self.security_id)));
+        visitor.value::<6, 900>(ModuleValue::UInt(u64::from(self.security_type)));
+        visitor.value::<7, 1000>(ModuleValue::UInt(u64::from(self.session_id)));
+        visitor.value::<8, 1100>(ModuleValue::UInt(u64::from(self.side)));
     }
 }
 #[allow(dead_code)]
@@ -1845,7 +1845,7 @@ impl Done {
     #[inline]
     fn visit_tags<'m, V: rt::VisitTags<'m>>(&'m self, visitor: &mut V) {
         let arena: &'m [u8] = &[];
-        visitor.value::<0, 100>(Value::UInt(99));
+        visitor.value::<0, 100>(ModuleValue::UInt(99));
     }
 }
 fn fill_message(
@@ -1999,7 +1999,7 @@ impl rt::Templates for Templates {
     ) -> Option<()> {
         fill_message(messages, number, record, numbers, growth)
     }
-    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error> {
+    fn visit(message: Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError> {
         message.visit(visitor)
     }
     #[inline]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
-    Decoder, Encoder, EncoderOptions, ErrorKind, MessageBuilder, MessageDecoder, Program,
+    Decoder, Encoder, EncoderOptions, FastErrorKind, MessageBuilder, MessageDecoder, Program,
     TemplateId, TemplateSet,
 };
 use tickwire_fast_generated::{exchange_complex, simple};
@@ -60,7 +60,7 @@ fn check<T: Templates>(
     let messages = encoded(&program, fill);
     let decoders: [Box<dyn MessageDecoder>; 2] = [
         Box::new(Decoder::new(program.clone())),
-        Box::new(generated::Decoder::<T>::new(program.clone()).unwrap()),
+        Box::new(generated::ModuleDecoder::<T>::new(program.clone()).unwrap()),
     ];
     let mut told = decoders.map(|mut decoder| {
         let mut texts = Vec::new();
@@ -73,7 +73,7 @@ fn check<T: Templates>(
         }
         assert!(decoder.program().template_index(TemplateId(99)).is_some());
         let cut = decoder.decode_message(&messages[1][..1]).unwrap_err();
-        assert_eq!(cut.kind(), ErrorKind::Truncated);
+        assert_eq!(cut.kind(), FastErrorKind::Truncated);
         // If the template does not reset, nothing is decoded after a failure.
         texts
             .push(format!("{:?}", decoder.decode_message(&messages[0]).map(|decoded| decoded.len)));

@@ -3,7 +3,7 @@
 mod required;
 mod scalar;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::message::{FieldHandle, Message, pair_word};
 use crate::program::{FieldLayout, FieldRef, Program, SegmentRef, Storage};
@@ -120,14 +120,14 @@ impl MessageBuilder {
     /// is discarded.
     ///
     /// # Errors
-    /// D9 if there is no such template; [`ErrorKind::ProjectedProgram`] if the program has a
+    /// D9 if there is no such template; [`FastErrorKind::ProjectedProgram`] if the program has a
     /// projection.
-    pub fn begin(&mut self, template: usize) -> Result<(), Error> {
+    pub fn begin(&mut self, template: usize) -> Result<(), FastError> {
         self.frames.clear();
         self.message.store.clear();
         self.entries_left = self.limits.entries_total_max;
         if !self.program.complete {
-            return Err(outside(ErrorKind::ProjectedProgram));
+            return Err(outside(FastErrorKind::ProjectedProgram));
         }
         let (segment, base) = self.reserve_template(template).map_err(outside)?;
         self.message.set_template(template as u32);
@@ -139,12 +139,12 @@ impl MessageBuilder {
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
-    pub fn begin_id(&mut self, id: TemplateId) -> Result<(), Error> {
+    pub fn begin_id(&mut self, id: TemplateId) -> Result<(), FastError> {
         match self.program.template_index(id) {
             Some(template) => self.begin(template),
             None => {
                 self.frames.clear();
-                Err(outside(ErrorKind::UnknownTemplate).with_detail(id.0))
+                Err(outside(FastErrorKind::UnknownTemplate).with_detail(id.0))
             }
         }
     }
@@ -152,10 +152,10 @@ impl MessageBuilder {
     /// Sets an integer, boolean, enum or set by its unsigned value.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, D2
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, D2
     /// if the value is outside the
     /// field's type.
-    pub fn set_u64(&mut self, key: impl FieldKey, value: u64) -> Result<(), Error> {
+    pub fn set_u64(&mut self, key: impl FieldKey, value: u64) -> Result<(), FastError> {
         self.set_integer(key, i128::from(value))
     }
 
@@ -163,46 +163,46 @@ impl MessageBuilder {
     ///
     /// # Errors
     /// As [`set_u64`](Self::set_u64).
-    pub fn set_i64(&mut self, key: impl FieldKey, value: i64) -> Result<(), Error> {
+    pub fn set_i64(&mut self, key: impl FieldKey, value: i64) -> Result<(), FastError> {
         self.set_integer(key, i128::from(value))
     }
 
     /// Sets a decimal; exponent and mantissa are kept as given.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R1
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R1
     /// for an exponent outside -63
     /// to 63.
-    pub fn set_decimal(&mut self, key: impl FieldKey, value: Decimal) -> Result<(), Error> {
+    pub fn set_decimal(&mut self, key: impl FieldKey, value: Decimal) -> Result<(), FastError> {
         self.set(key, |field| match field.field_type {
             Some(FieldType::Decimal) if (-63..=63).contains(&value.exponent) => {
                 Ok(ScalarValue::Decimal(value))
             }
-            Some(FieldType::Decimal) => Err(ErrorKind::DecimalRange),
-            _ => Err(ErrorKind::ApplicationType),
+            Some(FieldType::Decimal) => Err(FastErrorKind::DecimalRange),
+            _ => Err(FastErrorKind::ApplicationType),
         })
     }
 
     /// Sets a string or byte vector.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R2
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R2
     /// for a unicode string that is
     /// not UTF-8, R3 for an ascii string with other characters, and the limit on strings.
-    pub fn set_bytes(&mut self, key: impl FieldKey, value: &[u8]) -> Result<(), Error> {
+    pub fn set_bytes(&mut self, key: impl FieldKey, value: &[u8]) -> Result<(), FastError> {
         let string_max = self.limits.string_max as usize;
         self.set(key, |field| match field.field_type {
-            Some(FieldType::Ascii) if !value.is_ascii() => Err(ErrorKind::NotAscii),
+            Some(FieldType::Ascii) if !value.is_ascii() => Err(FastErrorKind::NotAscii),
             Some(FieldType::Unicode) if std::str::from_utf8(value).is_err() => {
-                Err(ErrorKind::InvalidUtf8)
+                Err(FastErrorKind::InvalidUtf8)
             }
             Some(FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector) => {
                 match value.len() > string_max {
-                    true => Err(ErrorKind::StringTooLong),
+                    true => Err(FastErrorKind::StringTooLong),
                     false => Ok(ScalarValue::Bytes(value)),
                 }
             }
-            _ => Err(ErrorKind::ApplicationType),
+            _ => Err(FastErrorKind::ApplicationType),
         })
     }
 
@@ -210,34 +210,34 @@ impl MessageBuilder {
     ///
     /// # Errors
     /// As [`set_bytes`](Self::set_bytes).
-    pub fn set_str(&mut self, key: impl FieldKey, value: &str) -> Result<(), Error> {
+    pub fn set_str(&mut self, key: impl FieldKey, value: &str) -> Result<(), FastError> {
         self.set_bytes(key, value.as_bytes())
     }
 
     /// Makes an optional constant present.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is not a constant.
-    pub fn set_constant(&mut self, key: impl FieldKey) -> Result<(), Error> {
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is not a constant.
+    pub fn set_constant(&mut self, key: impl FieldKey) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         match self.program.field(field).storage {
             Storage::Constant(_) | Storage::OptionalConstant(_) => {
                 self.mark(field, base, true);
                 Ok(())
             }
-            _ => Err(Error::at(ErrorKind::ApplicationType, field, 0)),
+            _ => Err(FastError::at(FastErrorKind::ApplicationType, field, 0)),
         }
     }
 
     /// Makes an optional field, group or sequence absent again.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, [`ErrorKind::MissingValue`] if
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, [`FastErrorKind::MissingValue`] if
     /// it is mandatory.
-    pub fn clear(&mut self, key: impl FieldKey) -> Result<(), Error> {
+    pub fn clear(&mut self, key: impl FieldKey) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         if !self.program.field(field).optional {
-            return Err(Error::at(ErrorKind::MissingValue, field, 0));
+            return Err(FastError::at(FastErrorKind::MissingValue, field, 0));
         }
         self.mark(field, base, false);
         Ok(())
@@ -246,11 +246,11 @@ impl MessageBuilder {
     /// Begins a group. Mandatory groups must be begun and ended too.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is not a group.
-    pub fn begin_group(&mut self, key: impl FieldKey) -> Result<(), Error> {
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is not a group.
+    pub fn begin_group(&mut self, key: impl FieldKey) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         let Storage::Group(segment) = self.program.field(field).storage else {
-            return Err(Error::at(ErrorKind::ApplicationType, field, 0));
+            return Err(FastError::at(FastErrorKind::ApplicationType, field, 0));
         };
         self.mark(field, base, true);
         self.begin_record(segment, base);
@@ -261,20 +261,21 @@ impl MessageBuilder {
     /// [`begin_entry`](Self::begin_entry).
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is not a sequence, and
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is not a sequence, and
     /// the limits on entries and memory.
-    pub fn begin_sequence(&mut self, key: impl FieldKey, count: usize) -> Result<(), Error> {
+    pub fn begin_sequence(&mut self, key: impl FieldKey, count: usize) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
-        let here = |kind| Error::at(kind, field, 0);
+        let here = |kind| FastError::at(kind, field, 0);
         let Storage::Sequence { slot, segment } = self.program.field(field).storage else {
-            return Err(here(ErrorKind::ApplicationType));
+            return Err(here(FastErrorKind::ApplicationType));
         };
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         if count > self.limits.entries_max || count > self.entries_left {
-            return Err(here(ErrorKind::TooManyEntries).with_detail(count));
+            return Err(here(FastErrorKind::TooManyEntries).with_detail(count));
         }
         let words = self.program.segment(segment).record_words as usize;
-        let total = words.checked_mul(count as usize).ok_or(here(ErrorKind::MessageTooLarge))?;
+        let total =
+            words.checked_mul(count as usize).ok_or(here(FastErrorKind::MessageTooLarge))?;
         let first = self.reserve(total).map_err(here)?;
         self.entries_left -= count;
         self.message.store.words[base + slot as usize] = pair_word(count, first as u32);
@@ -286,16 +287,16 @@ impl MessageBuilder {
     /// Begins the next entry of the sequence begun last.
     ///
     /// # Errors
-    /// [`ErrorKind::BuilderOrder`] outside a sequence, [`ErrorKind::TooManyEntries`] for more
+    /// [`FastErrorKind::BuilderOrder`] outside a sequence, [`FastErrorKind::TooManyEntries`] for more
     /// entries than announced.
-    pub fn begin_entry(&mut self) -> Result<(), Error> {
+    pub fn begin_entry(&mut self) -> Result<(), FastError> {
         let Some(OpenRecord::Sequence { field, segment, first, count, begun }) =
             self.frames.last_mut()
         else {
-            return Err(outside(ErrorKind::BuilderOrder));
+            return Err(outside(FastErrorKind::BuilderOrder));
         };
         if begun == count {
-            return Err(Error::at(ErrorKind::TooManyEntries, *field, 0).with_detail(*count));
+            return Err(FastError::at(FastErrorKind::TooManyEntries, *field, 0).with_detail(*count));
         }
         let words = self.program.segment(*segment).record_words as usize;
         let (segment, base) = (*segment, *first + *begun as usize * words);
@@ -308,19 +309,19 @@ impl MessageBuilder {
     /// the program. The fields of references are named `#dyn`.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownField`] if there is no such field here, D1 if it is no reference, D9 if
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is no reference, D9 if
     /// there is no such template,
-    /// [`ErrorKind::TemplateWithoutId`] if it has no id.
-    pub fn begin_dynamic(&mut self, key: impl FieldKey, template: usize) -> Result<(), Error> {
+    /// [`FastErrorKind::TemplateWithoutId`] if it has no id.
+    pub fn begin_dynamic(&mut self, key: impl FieldKey, template: usize) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
-        let here = |kind| Error::at(kind, field, 0);
+        let here = |kind| FastError::at(kind, field, 0);
         let Storage::Dynamic(slot) = self.program.field(field).storage else {
-            return Err(here(ErrorKind::ApplicationType));
+            return Err(here(FastErrorKind::ApplicationType));
         };
         let target = self.program.templates().get(template);
-        let target = target.ok_or(here(ErrorKind::UnknownTemplate))?;
+        let target = target.ok_or(here(FastErrorKind::UnknownTemplate))?;
         if target.id.is_none() {
-            return Err(here(ErrorKind::TemplateWithoutId));
+            return Err(here(FastErrorKind::TemplateWithoutId));
         }
         let (segment, place) = self.reserve_template(template).map_err(here)?;
         self.message.store.words[base + slot as usize] = pair_word(template as u32, place as u32);
@@ -332,12 +333,12 @@ impl MessageBuilder {
     /// Ends the group, sequence, entry or dynamic reference begun last.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingValue`] with the mandatory field that is not set, or with the sequence
-    /// that has fewer entries than announced; [`ErrorKind::BuilderOrder`] if only the message
+    /// [`FastErrorKind::MissingValue`] with the mandatory field that is not set, or with the sequence
+    /// that has fewer entries than announced; [`FastErrorKind::BuilderOrder`] if only the message
     /// itself is open.
-    pub fn end(&mut self) -> Result<(), Error> {
+    pub fn end(&mut self) -> Result<(), FastError> {
         if self.frames.len() < 2 {
-            return Err(outside(ErrorKind::BuilderOrder));
+            return Err(outside(FastErrorKind::BuilderOrder));
         }
         self.check_last()?;
         self.frames.pop();
@@ -347,28 +348,28 @@ impl MessageBuilder {
     /// Ends the message and returns it. It is valid until the next message begins.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingValue`] with the mandatory field that is not set;
-    /// [`ErrorKind::BuilderOrder`] if no message is open, or a group, sequence or entry in it is.
-    pub fn finish(&mut self) -> Result<&Message, Error> {
+    /// [`FastErrorKind::MissingValue`] with the mandatory field that is not set;
+    /// [`FastErrorKind::BuilderOrder`] if no message is open, or a group, sequence or entry in it is.
+    pub fn finish(&mut self) -> Result<&Message, FastError> {
         if self.frames.len() != 1 {
-            return Err(outside(ErrorKind::BuilderOrder));
+            return Err(outside(FastErrorKind::BuilderOrder));
         }
         self.check_last()?;
         self.frames.clear();
         Ok(&self.message)
     }
 
-    fn check_last(&self) -> Result<(), Error> {
+    fn check_last(&self) -> Result<(), FastError> {
         match self.frames.last() {
             Some(OpenRecord::Sequence { field, count, begun, .. }) if begun < count => {
-                Err(Error::at(ErrorKind::MissingValue, *field, 0).with_detail(*begun))
+                Err(FastError::at(FastErrorKind::MissingValue, *field, 0).with_detail(*begun))
             }
             Some(OpenRecord::Record { segment, base }) => self.check_record(*segment, *base),
             _ => Ok(()),
         }
     }
 
-    fn check_record(&self, segment: SegmentRef, base: usize) -> Result<(), Error> {
+    fn check_record(&self, segment: SegmentRef, base: usize) -> Result<(), FastError> {
         let at = base + self.program.segment(segment).presence_at as usize;
         let masks = self.required.masks(segment);
         let words = &self.message.store.words[at..at + masks.len()];
@@ -382,25 +383,25 @@ impl MessageBuilder {
         };
         let index = self.program.fields_of(segment).iter().position(is_missing).unwrap_or_default();
         let field = self.program.field_ref(FieldHandle { segment, index });
-        Err(Error::at(ErrorKind::MissingValue, field, 0))
+        Err(FastError::at(FastErrorKind::MissingValue, field, 0))
     }
 
     /// Returns the field that a key selects in the innermost open record, and the record's base.
-    fn field(&self, key: impl FieldKey) -> Result<(FieldRef, usize), Error> {
+    fn field(&self, key: impl FieldKey) -> Result<(FieldRef, usize), FastError> {
         let Some(&OpenRecord::Record { segment, base }) = self.frames.last() else {
-            return Err(outside(ErrorKind::BuilderOrder));
+            return Err(outside(FastErrorKind::BuilderOrder));
         };
         let index = key
             .index_in(&self.program, segment)
             .filter(|&index| index < self.program.fields_of(segment).len())
-            .ok_or(outside(ErrorKind::UnknownField))?;
+            .ok_or(outside(FastErrorKind::UnknownField))?;
         Ok((self.program.field_ref(FieldHandle { segment, index }), base))
     }
 
-    fn set_integer(&mut self, key: impl FieldKey, value: i128) -> Result<(), Error> {
+    fn set_integer(&mut self, key: impl FieldKey, value: i128) -> Result<(), FastError> {
         self.set(key, |field| match &field.field_type {
             Some(field_type) => integer_of(field_type, value).map(ScalarValue::Integer),
-            None => Err(ErrorKind::ApplicationType),
+            None => Err(FastErrorKind::ApplicationType),
         })
     }
 
@@ -408,8 +409,8 @@ impl MessageBuilder {
     fn set<'v>(
         &mut self,
         key: impl FieldKey,
-        convert: impl FnOnce(&FieldLayout) -> Result<ScalarValue<'v>, ErrorKind>,
-    ) -> Result<(), Error> {
+        convert: impl FnOnce(&FieldLayout) -> Result<ScalarValue<'v>, FastErrorKind>,
+    ) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         let layout = self.program.field(field);
         let store = &mut self.message.store;
@@ -419,9 +420,9 @@ impl MessageBuilder {
             Storage::Constant(constant) | Storage::OptionalConstant(constant) => {
                 value.check_constant(constant)
             }
-            _ => Err(ErrorKind::ApplicationType),
+            _ => Err(FastErrorKind::ApplicationType),
         });
-        outcome.map_err(|kind| Error::at(kind, field, 0))?;
+        outcome.map_err(|kind| FastError::at(kind, field, 0))?;
         self.mark(field, base, true);
         Ok(())
     }
@@ -445,15 +446,16 @@ impl MessageBuilder {
     }
 
     /// Reserves the record of a template.
-    fn reserve_template(&mut self, template: usize) -> Result<(SegmentRef, usize), ErrorKind> {
-        let layout = self.program.templates().get(template).ok_or(ErrorKind::UnknownTemplate)?;
+    fn reserve_template(&mut self, template: usize) -> Result<(SegmentRef, usize), FastErrorKind> {
+        let layout =
+            self.program.templates().get(template).ok_or(FastErrorKind::UnknownTemplate)?;
         let segment = layout.segment;
         let base = self.reserve(self.program.segment(segment).record_words as usize)?;
         Ok((segment, base))
     }
 
     /// Reserves words, all zero.
-    fn reserve(&mut self, words: usize) -> Result<usize, ErrorKind> {
+    fn reserve(&mut self, words: usize) -> Result<usize, FastErrorKind> {
         let first = self.message.store.reserve(words, self.limits.message_bytes_max)?;
         self.message.store.words[first..first + words].fill([0; 8]);
         Ok(first)
@@ -461,6 +463,6 @@ impl MessageBuilder {
 }
 
 /// Returns an error about the message as a whole, or a misuse of the builder.
-fn outside(kind: ErrorKind) -> Error {
-    Error::new(kind, 0)
+fn outside(kind: FastErrorKind) -> FastError {
+    FastError::new(kind, 0)
 }

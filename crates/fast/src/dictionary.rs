@@ -434,7 +434,7 @@ mod tests {
     /// A very old value must not become defined again when its stamp recurs.
     #[test]
     fn nothing_comes_true_again_when_epochs_start_again() {
-        use crate::{Decoder, DecoderOptions, EngineUnderTest, ErrorKind, ResetPolicy};
+        use crate::{Decoder, DecoderOptions, EngineUnderTest, FastErrorKind, ResetPolicy};
         let xml = r#"<templates>
             <template name="Flat" id="1"><uInt32 name="a"><copy/></uInt32></template>
             <template name="Run" id="2"><string name="t"><copy/></string>
@@ -467,7 +467,7 @@ mod tests {
                     let kind = decoder.decode(without).unwrap_err().kind();
                     assert_eq!(
                         kind,
-                        ErrorKind::NoInitialValue,
+                        FastErrorKind::NoInitialValue,
                         "{engine:?} {without:02x?} {resets}"
                     );
                 }

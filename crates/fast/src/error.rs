@@ -4,11 +4,11 @@ use crate::code::Code;
 use crate::program::{FieldRef, Program};
 use std::fmt;
 
-/// Kind of an error. [`ErrorKind::code`] returns the specification's code.
+/// Kind of an error. [`FastErrorKind::code`] returns the specification's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
-pub enum ErrorKind {
+pub enum FastErrorKind {
     /// D1: the application's value has another type than the field.
     ApplicationType,
     /// D2: integer outside the field's type.
@@ -78,7 +78,7 @@ pub enum ErrorKind {
     ProjectedProgram,
 }
 
-impl ErrorKind {
+impl FastErrorKind {
     /// Returns the code of FAST 1.1 Appendix 4, or `None` for limits and misuse of the API.
     pub const fn code(self) -> Option<Code> {
         Some(match self {
@@ -146,16 +146,16 @@ impl ErrorKind {
     }
 }
 
-/// An error with its position: 16 bytes, without strings. [`Error::describe`] adds names.
+/// An error with its position: 16 bytes, without strings. [`FastError::describe`] adds names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error {
-    kind: ErrorKind,
+pub struct FastError {
+    kind: FastErrorKind,
     field: u32,
     offset: u32,
     detail: u32,
 }
 
-const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the hot path");
+const _: () = assert!(size_of::<FastError>() <= 16, "errors travel by value on the hot path");
 
 const NO_FIELD: u32 = u32::MAX;
 
@@ -164,13 +164,13 @@ const fn clamp(offset: usize) -> u32 {
     if offset > u32::MAX as usize { u32::MAX } else { offset as u32 }
 }
 
-impl Error {
+impl FastError {
     /// Returns an error at `offset` bytes from the start of the message, outside any field.
-    pub const fn new(kind: ErrorKind, offset: usize) -> Self {
+    pub const fn new(kind: FastErrorKind, offset: usize) -> Self {
         Self { kind, field: NO_FIELD, offset: clamp(offset), detail: 0 }
     }
 
-    pub(crate) const fn at(kind: ErrorKind, field: FieldRef, offset: usize) -> Self {
+    pub(crate) const fn at(kind: FastErrorKind, field: FieldRef, offset: usize) -> Self {
         Self { kind, field: field.0, offset: clamp(offset), detail: 0 }
     }
 
@@ -185,7 +185,7 @@ impl Error {
     }
 
     /// Returns the kind of error.
-    pub const fn kind(&self) -> ErrorKind {
+    pub const fn kind(&self) -> FastErrorKind {
         self.kind
     }
 
@@ -217,27 +217,29 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for FastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(code) = self.code() {
             write!(f, "{code}: ")?;
         }
         write!(f, "byte {}: {}", self.offset, self.kind.text())?;
         match self.kind {
-            ErrorKind::UnknownTemplate => write!(f, " (template id {})", self.detail),
-            ErrorKind::TooManyEntries => write!(f, " ({} entries)", self.detail),
-            ErrorKind::StringTooLong if self.detail > 0 => write!(f, " ({} bytes)", self.detail),
+            FastErrorKind::UnknownTemplate => write!(f, " (template id {})", self.detail),
+            FastErrorKind::TooManyEntries => write!(f, " ({} entries)", self.detail),
+            FastErrorKind::StringTooLong if self.detail > 0 => {
+                write!(f, " ({} bytes)", self.detail)
+            }
             _ => Ok(()),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for FastError {}
 
-/// An error with names, from [`Error::describe`].
+/// An error with names, from [`FastError::describe`].
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'p> {
-    error: Error,
+    error: FastError,
     program: &'p Program,
 }
 

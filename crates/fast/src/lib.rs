@@ -2,14 +2,14 @@
 //!
 //! [`template::TemplateSet`] reads and checks a template file; [`Program`] compiles it; [`Decoder`]
 //! turns bytes into [`Message`]s, and [`Encoder`] messages into bytes. After warm-up a decoder does
-//! not allocate. An [`Error`] has the specification's error code, the field and the byte offset.
+//! not allocate. A [`FastError`] has the specification's error code, the field and the byte offset.
 //!
 //! | engine | what it is |
 //! |---|---|
 //! | portable | Rust without `unsafe`; defines the behaviour that the others must match |
 //! | SIMD | AVX-512, for sequences and templates of short fields; chosen at run time |
 //! | machine code | feature `jit`, x86-64: compiles hot templates |
-//! | generated | modules written by `tickwire-fast-codegen`, run by [`generated::Decoder`] |
+//! | generated | modules written by `tickwire-fast-codegen`, run by [`generated::ModuleDecoder`] |
 //!
 //! # Examples
 //!
@@ -83,11 +83,11 @@ pub use column_block::{BlockText, ColumnBlock};
 #[doc(hidden)]
 pub use decoder::EngineUnderTest;
 pub use decoder::{
-    Decoded, Decoder, DecoderOptions, Engine, MapBit, MessageVisitor, MissingBytes, PacketMessages,
-    PreviousValue, ResetPolicy, Step, TierUp, TraceEvent, TracedField, TracedPart,
+    DecodedMessage, Decoder, DecoderOptions, EngineSelection, MapBit, MessageVisitor, MissingBytes,
+    PacketMessages, PreviousValue, ResetPolicy, Step, TierUp, TraceEvent, TracedField, TracedPart,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
-pub use error::{Description, Error, ErrorKind};
+pub use error::{Description, FastError, FastErrorKind};
 pub use limits::Limits;
 pub use message::{Entries, FieldHandle, FieldValue, Message, Record};
 pub use message_decoder::MessageDecoder;
@@ -95,7 +95,7 @@ pub use program::{
     CompileError, CompileOptions, FieldLayout, FieldRef, Program, SegmentLayout, SegmentRef,
     Storage, TemplateLayout,
 };
-pub use rt::Packet;
+pub use rt::BufferedPacket;
 pub use slot::{
     GroupedEntries, GroupedRecord, GroupedSlot, Int, NumberKind, Repeated, Scaled, Slot, SlotGroup,
     SlotKind, Text, UInt,

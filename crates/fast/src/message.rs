@@ -6,7 +6,7 @@
 
 use crate::decoder::MessageVisitor;
 use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::{
     FieldLayout, FieldRef, FieldView, LANES_MAX, Program, SegmentRef, Storage, ViewKind,
 };
@@ -65,9 +65,13 @@ impl MessageStore {
 
     /// Reserves `count` words and returns the index of the first.
     #[inline]
-    pub(crate) fn reserve(&mut self, count: usize, bytes_max: usize) -> Result<usize, ErrorKind> {
+    pub(crate) fn reserve(
+        &mut self,
+        count: usize,
+        bytes_max: usize,
+    ) -> Result<usize, FastErrorKind> {
         let start = self.used;
-        let end = start.checked_add(count).ok_or(ErrorKind::MessageTooLarge)?;
+        let end = start.checked_add(count).ok_or(FastErrorKind::MessageTooLarge)?;
         if end + LANES_MAX > self.words.len() {
             self.grow(end, bytes_max)?;
         }
@@ -76,10 +80,10 @@ impl MessageStore {
     }
 
     #[cold]
-    fn grow(&mut self, end: usize, bytes_max: usize) -> Result<(), ErrorKind> {
+    fn grow(&mut self, end: usize, bytes_max: usize) -> Result<(), FastErrorKind> {
         // Positions in a message are 32 bits wide.
         if end.saturating_mul(size_of::<Word>()) > bytes_max || u32::try_from(end).is_err() {
-            return Err(ErrorKind::MessageTooLarge);
+            return Err(FastErrorKind::MessageTooLarge);
         }
         // Padding: runs are written as arrays of fixed length, over words not yet used.
         self.words.resize(end + LANES_MAX, [0; 8]);
@@ -93,7 +97,7 @@ impl MessageStore {
         at: usize,
         bytes: &[u8],
         bytes_max: usize,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         self.words[at] = match inline_word(bytes) {
             Some(word) => word,
             None => self.push_bytes(bytes, bytes_max)?,
@@ -101,7 +105,7 @@ impl MessageStore {
         Ok(())
     }
 
-    fn push_bytes(&mut self, bytes: &[u8], bytes_max: usize) -> Result<Word, ErrorKind> {
+    fn push_bytes(&mut self, bytes: &[u8], bytes_max: usize) -> Result<Word, FastErrorKind> {
         push_bytes(&mut self.bytes, bytes, bytes_max)
     }
 
@@ -128,10 +132,10 @@ pub(crate) fn push_bytes(
     store: &mut Vec<u8>,
     bytes: &[u8],
     bytes_max: usize,
-) -> Result<Word, ErrorKind> {
+) -> Result<Word, FastErrorKind> {
     let start = store.len();
     if start + bytes.len() > bytes_max.min(u32::MAX as usize) || bytes.len() >= 1 << 24 {
-        return Err(ErrorKind::MessageTooLarge);
+        return Err(FastErrorKind::MessageTooLarge);
     }
     store.extend_from_slice(bytes);
     let [a, b, c, d] = (start as u32).to_le_bytes();

@@ -1,12 +1,12 @@
 //! One interface to all kinds of decoders.
 
-use crate::decoder::{Decoded, Decoder};
-use crate::error::Error;
+use crate::decoder::{DecodedMessage, Decoder};
+use crate::error::FastError;
 use crate::program::Program;
 use std::sync::Arc;
 
 /// A decoder that returns [`Message`](crate::Message)s: the dynamic [`Decoder`], or the
-/// [`generated::Decoder`](crate::generated::Decoder) of any generated module. With it an
+/// [`generated::ModuleDecoder`](crate::generated::ModuleDecoder) of any generated module. With it an
 /// application can choose at run time between several generated modules and template files.
 ///
 /// Messages of generated code are copied into a `Message`. Code that needs the full speed of
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// use std::sync::Arc;
 /// use tickwire_fast::{Decoder, MessageDecoder, Program, TemplateSet};
 ///
-/// fn total(decoder: &mut dyn MessageDecoder, mut packet: &[u8]) -> Result<u64, tickwire_fast::Error> {
+/// fn total(decoder: &mut dyn MessageDecoder, mut packet: &[u8]) -> Result<u64, tickwire_fast::FastError> {
 ///     let mut total = 0;
 ///     decoder.begin_packet();
 ///     while !packet.is_empty() {
@@ -53,7 +53,7 @@ pub trait MessageDecoder: Send {
     /// # Errors
     /// Errors of [`Decoder::decode`], and of [`MessageBuilder`](crate::MessageBuilder) if the copy
     /// exceeds the limits.
-    fn decode_message(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error>;
+    fn decode_message(&mut self, input: &[u8]) -> Result<DecodedMessage<'_>, FastError>;
 }
 
 impl MessageDecoder for Decoder {
@@ -69,7 +69,7 @@ impl MessageDecoder for Decoder {
         self.begin_packet();
     }
 
-    fn decode_message(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+    fn decode_message(&mut self, input: &[u8]) -> Result<DecodedMessage<'_>, FastError> {
         self.decode(input)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Add;
 
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 
 /// Which reportable errors a decoder tolerates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,18 +124,20 @@ impl<'b> WireReader<'b> {
 
     /// Counts or raises a reportable error.
     #[cold]
-    pub(crate) fn report(&mut self, kind: ErrorKind) -> Result<(), ErrorKind> {
+    pub(crate) fn report(&mut self, kind: FastErrorKind) -> Result<(), FastErrorKind> {
         let (count, raised_from) = match kind {
-            ErrorKind::DecimalRange => (&mut self.findings.decimal_range, Conformance::Strict),
-            ErrorKind::InvalidUtf8 => (&mut self.findings.invalid_utf8, Conformance::Strict),
-            ErrorKind::OverlongString => (&mut self.findings.overlong_string, Conformance::Strict),
-            ErrorKind::OverlongInteger => {
+            FastErrorKind::DecimalRange => (&mut self.findings.decimal_range, Conformance::Strict),
+            FastErrorKind::InvalidUtf8 => (&mut self.findings.invalid_utf8, Conformance::Strict),
+            FastErrorKind::OverlongString => {
+                (&mut self.findings.overlong_string, Conformance::Strict)
+            }
+            FastErrorKind::OverlongInteger => {
                 (&mut self.findings.overlong_integer, Conformance::Canonical)
             }
-            ErrorKind::OverlongPresenceMap => {
+            FastErrorKind::OverlongPresenceMap => {
                 (&mut self.findings.overlong_presence_map, Conformance::Canonical)
             }
-            ErrorKind::PresenceMapBits => {
+            FastErrorKind::PresenceMapBits => {
                 (&mut self.findings.presence_map_bits, Conformance::Canonical)
             }
             _ => return Err(kind),
@@ -148,15 +150,15 @@ impl<'b> WireReader<'b> {
     }
 
     #[inline(always)]
-    fn byte(&mut self) -> Result<u8, ErrorKind> {
-        let byte = *self.bytes.get(self.pos).ok_or(ErrorKind::Truncated)?;
+    fn byte(&mut self) -> Result<u8, FastErrorKind> {
+        let byte = *self.bytes.get(self.pos).ok_or(FastErrorKind::Truncated)?;
         self.pos += 1;
         Ok(byte)
     }
 
     /// Reads an unsigned integer of at most 64 bits; more is D2.
     #[inline(always)]
-    pub(crate) fn unsigned(&mut self) -> Result<u64, ErrorKind> {
+    pub(crate) fn unsigned(&mut self) -> Result<u64, FastErrorKind> {
         let first = self.byte()?;
         if first & STOP != 0 {
             return Ok(u64::from(first & !STOP));
@@ -168,9 +170,9 @@ impl<'b> WireReader<'b> {
         self.unsigned_from(first, second)
     }
 
-    fn unsigned_from(&mut self, first: u8, second: u8) -> Result<u64, ErrorKind> {
+    fn unsigned_from(&mut self, first: u8, second: u8) -> Result<u64, FastErrorKind> {
         if first == 0 {
-            self.report(ErrorKind::OverlongInteger)?;
+            self.report(FastErrorKind::OverlongInteger)?;
         }
         let mut value = u64::from(first) << 7 | u64::from(second & !STOP);
         if second & STOP != 0 {
@@ -179,7 +181,7 @@ impl<'b> WireReader<'b> {
         let rest = &self.bytes[self.pos..];
         for (index, &byte) in rest.iter().enumerate() {
             if value >> 57 != 0 {
-                return Err(ErrorKind::IntegerRange);
+                return Err(FastErrorKind::IntegerRange);
             }
             value = value << 7 | u64::from(byte & !STOP);
             if byte & STOP != 0 {
@@ -187,32 +189,32 @@ impl<'b> WireReader<'b> {
                 return Ok(value);
             }
         }
-        Err(ErrorKind::Truncated)
+        Err(FastErrorKind::Truncated)
     }
 
     /// Reads a nullable unsigned integer; `None` is NULL.
     #[inline(always)]
-    pub(crate) fn unsigned_nullable(&mut self) -> Result<Option<u64>, ErrorKind> {
+    pub(crate) fn unsigned_nullable(&mut self) -> Result<Option<u64>, FastErrorKind> {
         let start = self.pos;
         match self.unsigned() {
             Ok(value) => Ok(value.checked_sub(1)),
-            Err(ErrorKind::IntegerRange) => self.largest_nullable(start),
+            Err(FastErrorKind::IntegerRange) => self.largest_nullable(start),
             Err(kind) => Err(kind),
         }
     }
 
     /// Handles 2^64, which encodes 2^64 - 1: the only nullable value that needs a 65th bit.
     #[cold]
-    fn largest_nullable(&mut self, start: usize) -> Result<Option<u64>, ErrorKind> {
+    fn largest_nullable(&mut self, start: usize) -> Result<Option<u64>, FastErrorKind> {
         match self.wide_from(start)? {
             value if value == 1 << 64 => Ok(Some(u64::MAX)),
-            _ => Err(ErrorKind::IntegerRange),
+            _ => Err(FastErrorKind::IntegerRange),
         }
     }
 
     /// Reads a signed integer of at most 64 bits; more is D2.
     #[inline(always)]
-    pub(crate) fn signed(&mut self) -> Result<i64, ErrorKind> {
+    pub(crate) fn signed(&mut self) -> Result<i64, FastErrorKind> {
         let first = self.byte()?;
         let value = i64::from((first << 1) as i8 >> 1);
         if first & STOP != 0 {
@@ -221,13 +223,13 @@ impl<'b> WireReader<'b> {
         self.signed_from(first, value)
     }
 
-    fn signed_from(&mut self, first: u8, mut value: i64) -> Result<i64, ErrorKind> {
+    fn signed_from(&mut self, first: u8, mut value: i64) -> Result<i64, FastErrorKind> {
         let start = self.pos - 1;
         let second = self.byte()?;
         value = value << 7 | i64::from(second & !STOP);
         // Overlong: the first byte only repeats the sign bit of the second.
         if (first == 0 || first == 0x7f) && (first ^ second) & 0x40 == 0 {
-            self.report(ErrorKind::OverlongInteger)?;
+            self.report(FastErrorKind::OverlongInteger)?;
         }
         if second & STOP != 0 {
             return Ok(value);
@@ -241,22 +243,22 @@ impl<'b> WireReader<'b> {
             }
         }
         if rest.len() < 7 {
-            return Err(ErrorKind::Truncated);
+            return Err(FastErrorKind::Truncated);
         }
         self.pos = start;
-        i64::try_from(self.wide_signed()?).map_err(|_| ErrorKind::IntegerRange)
+        i64::try_from(self.wide_signed()?).map_err(|_| FastErrorKind::IntegerRange)
     }
 
     /// Reads a nullable signed integer; `None` is NULL.
     #[inline(always)]
-    pub(crate) fn signed_nullable(&mut self) -> Result<Option<i64>, ErrorKind> {
+    pub(crate) fn signed_nullable(&mut self) -> Result<Option<i64>, FastErrorKind> {
         let start = self.pos;
         match self.signed() {
             Ok(0) => Ok(None),
             Ok(value) => Ok(Some(value - i64::from(value > 0))),
-            Err(ErrorKind::IntegerRange) => {
+            Err(FastErrorKind::IntegerRange) => {
                 let value = self.wide_from(start)? - 1;
-                i64::try_from(value).map(Some).map_err(|_| ErrorKind::IntegerRange)
+                i64::try_from(value).map(Some).map_err(|_| FastErrorKind::IntegerRange)
             }
             Err(kind) => Err(kind),
         }
@@ -265,20 +267,20 @@ impl<'b> WireReader<'b> {
     /// Reads a signed integer again from `start`, because it exceeded 64 bits. Deltas and the
     /// largest nullable value need one bit more.
     #[cold]
-    pub(crate) fn wide_from(&mut self, start: usize) -> Result<i128, ErrorKind> {
+    pub(crate) fn wide_from(&mut self, start: usize) -> Result<i128, FastErrorKind> {
         self.pos = start;
         self.wide_signed()
     }
 
     /// Reads a signed integer of any length whose value fits 67 bits; more is D2.
     #[cold]
-    fn wide_signed(&mut self) -> Result<i128, ErrorKind> {
+    fn wide_signed(&mut self) -> Result<i128, FastErrorKind> {
         let mut byte = self.byte()?;
         let mut value = i128::from((byte << 1) as i8 >> 1);
         while byte & STOP == 0 {
             byte = self.byte()?;
             if value.unsigned_abs() >> 60 != 0 {
-                return Err(ErrorKind::IntegerRange);
+                return Err(FastErrorKind::IntegerRange);
             }
             value = value << 7 | i128::from(byte & !STOP);
         }
@@ -287,7 +289,7 @@ impl<'b> WireReader<'b> {
 
     /// Returns the bytes of an ascii string as on the wire, including the byte with the stop bit.
     #[inline(always)]
-    fn stop_bit_bytes(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
+    fn stop_bit_bytes(&mut self, max: u32) -> Result<&'b [u8], FastErrorKind> {
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
         match rest {
             [first, ..] if first & STOP != 0 => {
@@ -298,14 +300,18 @@ impl<'b> WireReader<'b> {
         }
     }
 
-    fn long_stop_bit_bytes(&mut self, rest: &'b [u8], max: u32) -> Result<&'b [u8], ErrorKind> {
+    fn long_stop_bit_bytes(&mut self, rest: &'b [u8], max: u32) -> Result<&'b [u8], FastErrorKind> {
         let max = max as usize;
         let Some(last) = rest.iter().position(|byte| byte & STOP != 0) else {
             let too_long = self.streaming && rest.len() > max;
-            return Err(if too_long { ErrorKind::StringTooLong } else { ErrorKind::Truncated });
+            return Err(if too_long {
+                FastErrorKind::StringTooLong
+            } else {
+                FastErrorKind::Truncated
+            });
         };
         if last >= max {
-            return Err(ErrorKind::StringTooLong);
+            return Err(FastErrorKind::StringTooLong);
         }
         self.pos += last + 1;
         Ok(&rest[..=last])
@@ -313,7 +319,7 @@ impl<'b> WireReader<'b> {
 
     /// Reads an ascii string. The last byte of the result still has its stop bit.
     #[inline(always)]
-    pub(crate) fn ascii(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
+    pub(crate) fn ascii(&mut self, max: u32) -> Result<&'b [u8], FastErrorKind> {
         let wire = self.stop_bit_bytes(max)?;
         if wire[0] & !STOP != 0 {
             return Ok(wire);
@@ -323,7 +329,7 @@ impl<'b> WireReader<'b> {
 
     /// Reads a nullable ascii string; `None` is NULL.
     #[inline(always)]
-    pub(crate) fn ascii_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, ErrorKind> {
+    pub(crate) fn ascii_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, FastErrorKind> {
         let wire = self.stop_bit_bytes(max)?;
         if wire[0] & !STOP != 0 {
             return Ok(Some(wire));
@@ -340,49 +346,49 @@ impl<'b> WireReader<'b> {
         &mut self,
         wire: &'b [u8],
         empty_at: usize,
-    ) -> Result<&'b [u8], ErrorKind> {
+    ) -> Result<&'b [u8], FastErrorKind> {
         let zeros = wire.iter().take_while(|&&byte| byte & !STOP == 0).count();
         let all_zero = zeros == wire.len();
         if all_zero && zeros == empty_at + 1 {
             return Ok(&[]);
         }
         if !(all_zero && zeros == empty_at + 2) {
-            self.report(ErrorKind::OverlongString)?;
+            self.report(FastErrorKind::OverlongString)?;
         }
         Ok(if all_zero { &wire[wire.len() - 1..] } else { &wire[zeros..] })
     }
 
     /// Returns the bytes of a unicode string or byte vector.
     #[inline]
-    pub(crate) fn vector(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
+    pub(crate) fn vector(&mut self, max: u32) -> Result<&'b [u8], FastErrorKind> {
         let len = self.unsigned()?;
         self.vector_of(len, max)
     }
 
     /// Returns the bytes of a nullable unicode string or byte vector; `None` is NULL.
     #[inline]
-    pub(crate) fn vector_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, ErrorKind> {
+    pub(crate) fn vector_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, FastErrorKind> {
         match self.unsigned_nullable()? {
             Some(len) => self.vector_of(len, max).map(Some),
             None => Ok(None),
         }
     }
 
-    fn vector_of(&mut self, len: u64, max: u32) -> Result<&'b [u8], ErrorKind> {
+    fn vector_of(&mut self, len: u64, max: u32) -> Result<&'b [u8], FastErrorKind> {
         if len > u64::from(u32::MAX) {
-            return Err(ErrorKind::IntegerRange);
+            return Err(FastErrorKind::IntegerRange);
         }
         let too_long = len > u64::from(max);
         if too_long && self.streaming {
-            return Err(ErrorKind::StringTooLong);
+            return Err(FastErrorKind::StringTooLong);
         }
         let rest = &self.bytes[self.pos..];
         let Some(value) = rest.get(..len as usize) else {
             self.field_end = Some(self.pos.saturating_add(len as usize));
-            return Err(ErrorKind::Truncated);
+            return Err(FastErrorKind::Truncated);
         };
         if too_long {
-            return Err(ErrorKind::StringTooLong);
+            return Err(FastErrorKind::StringTooLong);
         }
         self.pos += len as usize;
         Ok(value)
@@ -390,7 +396,7 @@ impl<'b> WireReader<'b> {
 
     /// Reads a presence map.
     #[inline(always)]
-    pub(crate) fn presence_map(&mut self) -> Result<PresenceMap<'b>, ErrorKind> {
+    pub(crate) fn presence_map(&mut self) -> Result<PresenceMap<'b>, FastErrorKind> {
         let first = self.byte()?;
         if first & STOP != 0 {
             return Ok(PresenceMap { bits: u64::from(first) << 57, more: &[] });
@@ -398,7 +404,7 @@ impl<'b> WireReader<'b> {
         self.long_presence_map(first)
     }
 
-    fn long_presence_map(&mut self, first: u8) -> Result<PresenceMap<'b>, ErrorKind> {
+    fn long_presence_map(&mut self, first: u8) -> Result<PresenceMap<'b>, FastErrorKind> {
         let mut bits = u64::from(first) << 57;
         let mut shift = 50i32;
         loop {
@@ -406,7 +412,7 @@ impl<'b> WireReader<'b> {
             bits |= u64::from(byte & !STOP) << shift;
             if byte & STOP != 0 {
                 if byte == STOP {
-                    self.report(ErrorKind::OverlongPresenceMap)?;
+                    self.report(FastErrorKind::OverlongPresenceMap)?;
                 }
                 return Ok(PresenceMap { bits, more: &[] });
             }
@@ -418,17 +424,17 @@ impl<'b> WireReader<'b> {
     }
 
     #[cold]
-    fn presence_map_beyond_word(&mut self, bits: u64) -> Result<PresenceMap<'b>, ErrorKind> {
+    fn presence_map_beyond_word(&mut self, bits: u64) -> Result<PresenceMap<'b>, FastErrorKind> {
         let more = self.stop_bit_bytes(u32::MAX)?;
         if more.last() == Some(&STOP) {
-            self.report(ErrorKind::OverlongPresenceMap)?;
+            self.report(FastErrorKind::OverlongPresenceMap)?;
         }
         Ok(PresenceMap { bits, more })
     }
 
     /// Reports unused bits at the end of a segment (R8).
     #[inline]
-    pub(crate) fn finish_map(&mut self, map: &PresenceMap<'b>) -> Result<(), ErrorKind> {
+    pub(crate) fn finish_map(&mut self, map: &PresenceMap<'b>) -> Result<(), FastErrorKind> {
         if map.bits != 0 || !map.more.is_empty() {
             self.finish_long_map(map)?;
         }
@@ -436,9 +442,9 @@ impl<'b> WireReader<'b> {
     }
 
     #[cold]
-    fn finish_long_map(&mut self, map: &PresenceMap<'b>) -> Result<(), ErrorKind> {
+    fn finish_long_map(&mut self, map: &PresenceMap<'b>) -> Result<(), FastErrorKind> {
         if map.bits != 0 || map.more.iter().any(|byte| byte & !STOP != 0) {
-            self.report(ErrorKind::PresenceMapBits)?;
+            self.report(FastErrorKind::PresenceMapBits)?;
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 use tickwire_fast::{
-    Decimal, Error, ErrorKind, FieldValue, Limits, MessageBuilder, Program, TemplateId, TemplateSet,
+    Decimal, FastError, FastErrorKind, FieldValue, Limits, MessageBuilder, Program, TemplateId,
+    TemplateSet,
 };
 
 const XML: &str = r#"<templates>
@@ -36,7 +37,7 @@ fn begun(id: u32) -> MessageBuilder {
     builder
 }
 
-fn kind(outcome: Result<(), Error>) -> Option<ErrorKind> {
+fn kind(outcome: Result<(), FastError>) -> Option<FastErrorKind> {
     outcome.err().map(|error| error.kind())
 }
 
@@ -44,10 +45,10 @@ fn kind(outcome: Result<(), Error>) -> Option<ErrorKind> {
 fn integers_outside_the_width_of_their_type_are_d2() {
     let mut builder = begun(7);
     assert_eq!(kind(builder.set_u64("u8", 255)), None);
-    assert_eq!(kind(builder.set_u64("u8", 256)), Some(ErrorKind::IntegerRange));
-    assert_eq!(kind(builder.set_i64("u8", -1)), Some(ErrorKind::IntegerRange));
+    assert_eq!(kind(builder.set_u64("u8", 256)), Some(FastErrorKind::IntegerRange));
+    assert_eq!(kind(builder.set_i64("u8", -1)), Some(FastErrorKind::IntegerRange));
     assert_eq!(kind(builder.set_i64("i16", -32_768)), None);
-    assert_eq!(kind(builder.set_u64("i16", 32_768)), Some(ErrorKind::IntegerRange));
+    assert_eq!(kind(builder.set_u64("i16", 32_768)), Some(FastErrorKind::IntegerRange));
     assert_eq!(kind(builder.set_u64("u64", u64::MAX)), None);
     let message = builder.finish().unwrap();
     assert!(matches!(message.root().field("u8"), Some(FieldValue::UInt(255))));
@@ -57,7 +58,7 @@ fn integers_outside_the_width_of_their_type_are_d2() {
 #[test]
 fn values_of_another_type_are_d1() {
     let mut builder = begun(7);
-    let wrong = Some(ErrorKind::ApplicationType);
+    let wrong = Some(FastErrorKind::ApplicationType);
     let decimal = Decimal { mantissa: 1, exponent: 0 };
     assert_eq!(kind(builder.set_u64("ascii", 1)), wrong);
     assert_eq!(kind(builder.set_u64("decimal", 1)), wrong);
@@ -74,32 +75,32 @@ fn values_of_another_type_are_d1() {
 #[test]
 fn unknown_fields_and_calls_out_of_order_are_told_apart() {
     let mut builder = begun(7);
-    assert_eq!(kind(builder.set_u64("none such", 1)), Some(ErrorKind::UnknownField));
-    assert_eq!(kind(builder.set_u64(99, 1)), Some(ErrorKind::UnknownField));
-    assert_eq!(kind(builder.begin_entry()), Some(ErrorKind::BuilderOrder));
-    assert_eq!(kind(builder.end()), Some(ErrorKind::BuilderOrder));
+    assert_eq!(kind(builder.set_u64("none such", 1)), Some(FastErrorKind::UnknownField));
+    assert_eq!(kind(builder.set_u64(99, 1)), Some(FastErrorKind::UnknownField));
+    assert_eq!(kind(builder.begin_entry()), Some(FastErrorKind::BuilderOrder));
+    assert_eq!(kind(builder.end()), Some(FastErrorKind::BuilderOrder));
 }
 
 #[test]
 fn strings_and_exponents_are_checked_at_once() {
     let mut builder = begun(7);
-    assert_eq!(kind(builder.set_str("ascii", "é")), Some(ErrorKind::NotAscii));
-    assert_eq!(kind(builder.set_bytes("unicode", b"\xff")), Some(ErrorKind::InvalidUtf8));
+    assert_eq!(kind(builder.set_str("ascii", "é")), Some(FastErrorKind::NotAscii));
+    assert_eq!(kind(builder.set_bytes("unicode", b"\xff")), Some(FastErrorKind::InvalidUtf8));
     assert_eq!(kind(builder.set_bytes("bytes", b"\xff")), None);
     let far = Decimal { mantissa: 1, exponent: 64 };
-    assert_eq!(kind(builder.set_decimal("decimal", far)), Some(ErrorKind::DecimalRange));
+    assert_eq!(kind(builder.set_decimal("decimal", far)), Some(FastErrorKind::DecimalRange));
     let limits = Limits::default().string_max(3);
     let mut builder = MessageBuilder::with_limits(program(), limits);
     builder.begin(0).unwrap();
-    assert_eq!(kind(builder.set_str("ascii", "1234")), Some(ErrorKind::StringTooLong));
+    assert_eq!(kind(builder.set_str("ascii", "1234")), Some(FastErrorKind::StringTooLong));
 }
 
 #[test]
 fn mandatory_fields_and_groups_have_to_be_set() {
     let program = program();
-    let missing = |outcome: Result<(), Error>| {
+    let missing = |outcome: Result<(), FastError>| {
         let error = outcome.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::MissingValue);
+        assert_eq!(error.kind(), FastErrorKind::MissingValue);
         error.field().map(|field| program.path(field))
     };
     let mut builder = MessageBuilder::new(program.clone());
@@ -108,7 +109,7 @@ fn mandatory_fields_and_groups_have_to_be_set() {
     builder.set_u64("x", 1).unwrap();
     assert_eq!(missing(builder.finish().map(drop)).as_deref(), Some("g"));
     builder.begin_group("g").unwrap();
-    assert_eq!(kind(builder.finish().map(drop)), Some(ErrorKind::BuilderOrder));
+    assert_eq!(kind(builder.finish().map(drop)), Some(FastErrorKind::BuilderOrder));
     builder.end().unwrap();
     assert_eq!(missing(builder.clear("x")).as_deref(), Some("x"));
     builder.finish().unwrap();
@@ -125,7 +126,7 @@ fn entries_beyond_the_count_or_the_limits_are_refused() {
     let limits = Limits::default().entries_max(3).entries_total_max(4);
     let mut builder = MessageBuilder::with_limits(program(), limits);
     builder.begin(0).unwrap();
-    let too_many = Some(ErrorKind::TooManyEntries);
+    let too_many = Some(FastErrorKind::TooManyEntries);
     assert_eq!(kind(builder.begin_sequence("rows", 4)), too_many);
     builder.begin_sequence("rows", 1).unwrap();
     builder.begin_entry().unwrap();
@@ -153,7 +154,7 @@ fn fields_are_set_by_index_handle_or_name() {
     builder.begin(0).unwrap();
     builder.set_u64(0, 1).unwrap();
     builder.set_u64(outer, 2).unwrap();
-    assert_eq!(kind(builder.set_u64(inner, 3)), Some(ErrorKind::UnknownField));
+    assert_eq!(kind(builder.set_u64(inner, 3)), Some(FastErrorKind::UnknownField));
     builder.begin_group("group").unwrap();
     builder.set_u64(inner, 3).unwrap();
     builder.end().unwrap();
@@ -186,10 +187,10 @@ fn nothing_of_the_message_before_is_left() {
 #[test]
 fn nothing_can_be_set_before_a_message_is_begun() {
     let mut builder = MessageBuilder::new(program());
-    let misuse = Some(ErrorKind::BuilderOrder);
+    let misuse = Some(FastErrorKind::BuilderOrder);
     assert_eq!(kind(builder.set_u64("u8", 1)), misuse);
     assert_eq!(kind(builder.finish().map(drop)), misuse);
-    assert_eq!(kind(builder.begin_id(TemplateId(9))), Some(ErrorKind::UnknownTemplate));
-    assert_eq!(kind(builder.begin(9)), Some(ErrorKind::UnknownTemplate));
+    assert_eq!(kind(builder.begin_id(TemplateId(9))), Some(FastErrorKind::UnknownTemplate));
+    assert_eq!(kind(builder.begin(9)), Some(FastErrorKind::UnknownTemplate));
     assert_eq!(kind(builder.set_u64("u8", 1)), misuse);
 }

@@ -6,9 +6,9 @@ mod support;
 use std::sync::Arc;
 use support::random;
 use support::{Absent, record_json};
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Limits,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FastError, Limits,
     MessageBuilder, Program, ResetPolicy, TemplateSet,
 };
 use tickwire_testing::Choices;
@@ -67,9 +67,9 @@ const XML: &str = r#"<templates>
     </template>
     </templates>"#;
 
-type Outcome = Result<(usize, usize, serde_json::Value), Error>;
+type Outcome = Result<(usize, usize, serde_json::Value), FastError>;
 
-fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
+fn decoded(decoder: &mut Decoder, packet: BufferedPacket<'_>) -> Outcome {
     let decoded = decoder.decode_packet(packet)?;
     let message = decoded.message;
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
@@ -88,8 +88,8 @@ fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
     let buffer: Vec<u8> = packet.iter().copied().chain((0..=255).cycle().take(1000)).collect();
     let mut at = 0;
     while at < packet.len() {
-        let rest = Packet::from(&packet[at..]);
-        let in_buffer = Packet::new(&buffer[at..], rest.len());
+        let rest = BufferedPacket::from(&packet[at..]);
+        let in_buffer = BufferedPacket::new(&buffer[at..], rest.len());
         let [portable, compiled, ahead] = decoders.each_mut();
         let portable = decoded(portable, rest);
         assert_eq!(portable, decoded(compiled, rest), "{at} of {packet:02x?}");

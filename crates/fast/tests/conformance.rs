@@ -5,7 +5,9 @@ mod support;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use support::{ENGINES, vector_json};
-use tickwire_fast::{Decoder, DecoderOptions, EngineUnderTest, ErrorKind, Program, TemplateSet};
+use tickwire_fast::{
+    Decoder, DecoderOptions, EngineUnderTest, FastErrorKind, Program, TemplateSet,
+};
 use tickwire_testing::{FastCase, fast_cases};
 
 /// Returns the messages of a case and the code of the error that ended it.
@@ -28,7 +30,7 @@ fn run(case: &FastCase, engine: EngineUnderTest) -> (Vec<Json>, Json) {
                     messages.push(vector_json(decoded.message));
                     rest = &rest[decoded.len..];
                 }
-                Err(error) if error.kind() == ErrorKind::Truncated => {
+                Err(error) if error.kind() == FastErrorKind::Truncated => {
                     return (messages, json!("truncated"));
                 }
                 Err(error) => return (messages, json!(error.code().map(|code| code.as_str()))),

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, ErrorKind, Limits,
-    Program, ResetPolicy, TemplateId, TemplateSet,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FastError, FastErrorKind,
+    Limits, Program, ResetPolicy, TemplateId, TemplateSet,
 };
 
 const ENGINES: [EngineUnderTest; 4] = [
@@ -44,19 +44,20 @@ fn outcome(
     engine: EngineUnderTest,
     limits: Limits,
     message: &[u8],
-) -> Result<String, ErrorKind> {
+) -> Result<String, FastErrorKind> {
     let options = DecoderOptions::default()
         .engine_under_test(engine)
         .limits(limits)
         .reset(ResetPolicy::Packet);
     let mut decoder = Decoder::with_options(program.clone(), options);
     let bytes = with_more(message);
-    let mut last = Err(ErrorKind::NeedsReset);
+    let mut last = Err(FastErrorKind::NeedsReset);
     for _ in 0..3 {
         decoder.begin_packet();
         let decoded = decoder.decode(&bytes);
-        last =
-            decoded.map(|decoded| decoded.message.to_string()).map_err(|error: Error| error.kind());
+        last = decoded
+            .map(|decoded| decoded.message.to_string())
+            .map_err(|error: FastError| error.kind());
     }
     last
 }
@@ -76,14 +77,14 @@ fn each_limit_lets_pass_what_just_reaches_it_and_nothing_more() {
                 outcome(&program, engine, limits, message).map(drop)
             };
             let at_least =
-                |needed: u32, kind: ErrorKind| if limit >= needed { Ok(()) } else { Err(kind) };
+                |needed: u32, kind: FastErrorKind| if limit >= needed { Ok(()) } else { Err(kind) };
             let entries = Limits::default().entries_max(limit);
             let total = Limits::default().entries_total_max(limit);
             let strings = Limits::default().string_max(limit);
             for (limits, needed, kind) in [
-                (entries, [0, 3, 3], ErrorKind::TooManyEntries),
-                (total, [0, 3, 3], ErrorKind::TooManyEntries),
-                (strings, [0, 2, 1], ErrorKind::StringTooLong),
+                (entries, [0, 3, 3], FastErrorKind::TooManyEntries),
+                (total, [0, 3, 3], FastErrorKind::TooManyEntries),
+                (strings, [0, 2, 1], FastErrorKind::StringTooLong),
             ] {
                 for (message, needed) in MESSAGES.into_iter().zip(needed) {
                     let expected = at_least(needed, kind);
@@ -292,7 +293,7 @@ fn a_sequence_of_just_too_many_entries_is_refused_whatever_room_there_is() {
                 }
                 decoder.begin_packet();
                 let error = decoder.decode(&message(limit + 1)).unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::TooManyEntries, "{engine:?} {limits:?}");
+                assert_eq!(error.kind(), FastErrorKind::TooManyEntries, "{engine:?} {limits:?}");
                 assert_eq!(error.detail(), limit + 1);
             }
         }

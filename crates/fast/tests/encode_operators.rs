@@ -8,7 +8,7 @@ mod support;
 use std::sync::Arc;
 use support::{hex, to_hex};
 use tickwire_fast::{
-    Conformance, Decimal, Decoder, DecoderOptions, Encoder, Error, FieldValue, MessageBuilder,
+    Conformance, Decimal, Decoder, DecoderOptions, Encoder, FastError, FieldValue, MessageBuilder,
     Program, TemplateSet,
 };
 
@@ -52,7 +52,7 @@ impl Bench {
     }
 
     /// Encodes a message of the named template with these fields, and reads it back.
-    fn encode(&mut self, template: &str, fields: &[(&str, Given)]) -> Result<String, Error> {
+    fn encode(&mut self, template: &str, fields: &[(&str, Given)]) -> Result<String, FastError> {
         let (index, _) = self.program.set().named(template).expect("a template of the set");
         self.builder.begin(index)?;
         for &(name, given) in fields {

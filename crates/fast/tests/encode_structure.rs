@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 use support::to_hex;
 use tickwire_fast::{
-    CompileOptions, Encoder, EncoderOptions, ErrorKind, Limits, MessageBuilder, PacketEncoder,
+    CompileOptions, Encoder, EncoderOptions, FastErrorKind, Limits, MessageBuilder, PacketEncoder,
     Program, ResetPolicy, TemplateId, TemplateSet,
 };
 
@@ -77,7 +77,7 @@ fn a_constant_length_carries_only_its_own_value() {
     builder.begin_sequence("s", 0).unwrap();
     builder.end().unwrap();
     let error = encoder.encode(builder.finish().unwrap(), &mut Vec::new()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ApplicationType);
+    assert_eq!(error.kind(), FastErrorKind::ApplicationType);
     assert_eq!(error.field().map(|field| program.path(field)).as_deref(), Some("s"));
 }
 
@@ -123,14 +123,14 @@ fn a_dynamic_reference_is_a_message_inside() {
 
     builder.begin(0).unwrap();
     let error = builder.begin_dynamic("#dyn", 2).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TemplateWithoutId);
+    assert_eq!(error.kind(), FastErrorKind::TemplateWithoutId);
 
     let limits = Limits::default().nesting_max(3);
     let options = EncoderOptions::default().limits(limits);
     let mut encoder = Encoder::with_options(program, options);
     nest(&mut builder, 3);
     let error = encoder.encode(builder.finish().unwrap(), &mut Vec::new()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NestingTooDeep);
+    assert_eq!(error.kind(), FastErrorKind::NestingTooDeep);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_message_of_another_program_is_refused() {
     builder.set_u64("x", 1).unwrap();
     let mut out = Vec::new();
     let error = Encoder::new(program(xml)).encode(builder.finish().unwrap(), &mut out).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ForeignMessage);
+    assert_eq!(error.kind(), FastErrorKind::ForeignMessage);
     assert!(out.is_empty());
 }
 
@@ -153,7 +153,7 @@ fn a_program_that_leaves_fields_out_builds_nothing() {
     let set = TemplateSet::parse(xml).unwrap();
     let program = Arc::new(Program::compile_with(set, &options).unwrap());
     let error = MessageBuilder::new(program).begin(0).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ProjectedProgram);
+    assert_eq!(error.kind(), FastErrorKind::ProjectedProgram);
 }
 
 const QUOTES: &str = r#"<template name="Q" id="1"><uInt32 name="n"><increment/></uInt32>
@@ -206,10 +206,10 @@ fn a_message_longer_than_a_packet_leaves_the_packet_as_it_was() {
         packer.push(builder.finish().unwrap()).map(|full| full.map(to_hex))
     };
     let too_long = push(&mut packer, 1, "much too long").unwrap_err();
-    assert_eq!(too_long.kind(), ErrorKind::PacketTooSmall);
+    assert_eq!(too_long.kind(), FastErrorKind::PacketTooSmall);
     assert_eq!(push(&mut packer, 1, "A"), Ok(None));
     let too_long = push(&mut packer, 2, "much too long").unwrap_err();
-    assert_eq!(too_long.kind(), ErrorKind::PacketTooSmall);
+    assert_eq!(too_long.kind(), FastErrorKind::PacketTooSmall);
     assert_eq!(push(&mut packer, 2, "A"), Ok(None));
     assert_eq!(packer.finish().map(to_hex).as_deref(), Some("f08181c180"));
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use support::random;
 use support::{Absent, CORPORA, ENGINES, packets, record_json};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FastError,
     FieldLayout, FieldValue, MessageBuilder, MessageVisitor, Program, ResetPolicy, Step,
     TemplateLayout,
 };
@@ -19,7 +19,7 @@ use tickwire_testing::Choices;
 const COMPILED_EACH: u64 = 20;
 
 /// Result of a message: its length and values, or its error.
-type Outcome = Result<(usize, Json), Error>;
+type Outcome = Result<(usize, Json), FastError>;
 
 /// Records the calls to a visitor as text.
 struct Observed(String);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use tickwire_fast::{
-    CompileOptions, Decoder, DecoderOptions, EngineUnderTest, ErrorKind, FieldLayout, FieldValue,
-    Limits, MessageVisitor, Program, Step, TemplateLayout, TemplateSet,
+    CompileOptions, Decoder, DecoderOptions, EngineUnderTest, FastErrorKind, FieldLayout,
+    FieldValue, Limits, MessageVisitor, Program, Step, TemplateLayout, TemplateSet,
 };
 
 fn program(xml: &str, fields: Option<&[&str]>) -> Arc<Program> {
@@ -31,11 +31,11 @@ fn references_end_at_a_depth_that_no_option_raises() {
     let bytes = [0xc0, 0x81].repeat(60_000);
     let limits = Limits::default().nesting_max(u32::MAX);
     let error = decoder(&program, limits).decode(&bytes).expect_err("endless");
-    assert_eq!(error.kind(), ErrorKind::NestingTooDeep);
+    assert_eq!(error.kind(), FastErrorKind::NestingTooDeep);
     let error = decoder(&program, limits).visit(&bytes, &mut Nobody).expect_err("endless");
-    assert_eq!(error.kind(), ErrorKind::NestingTooDeep);
+    assert_eq!(error.kind(), FastErrorKind::NestingTooDeep);
     let error = decoder(&program, Limits::default()).decode(&bytes).expect_err("endless");
-    assert_eq!((error.kind(), error.offset()), (ErrorKind::NestingTooDeep, 34));
+    assert_eq!((error.kind(), error.offset()), (FastErrorKind::NestingTooDeep, 34));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn sequences_inside_references_count_as_depth() {
         bytes.extend([0x81, 0x80].repeat(40));
     }
     let error = decoder(&program, Limits::default()).decode(&bytes).expect_err("endless");
-    assert_eq!(error.kind(), ErrorKind::NestingTooDeep);
+    assert_eq!(error.kind(), FastErrorKind::NestingTooDeep);
 }
 
 const STRING_DELTAS: &str = r#"<templates><template name="T" id="1"><string name="base"><delta key="k"/></string>
@@ -72,11 +72,12 @@ fn string_deltas(entries: u8) -> Vec<u8> {
 #[test]
 fn strings_count_whether_or_not_they_are_stored() {
     let limits = Limits::default().message_bytes_max(50_000);
-    for (entries, outcome) in [(40, None), (100, Some(ErrorKind::MessageTooLarge))] {
+    for (entries, outcome) in [(40, None), (100, Some(FastErrorKind::MessageTooLarge))] {
         let bytes = string_deltas(entries);
         let whole = program(STRING_DELTAS, None);
         let some = program(STRING_DELTAS, Some(&["a"]));
-        let kind = |outcome: Result<usize, tickwire_fast::Error>| outcome.err().map(|e| e.kind());
+        let kind =
+            |outcome: Result<usize, tickwire_fast::FastError>| outcome.err().map(|e| e.kind());
         assert_eq!(kind(decoder(&whole, limits).decode(&bytes).map(|d| d.len)), outcome);
         assert_eq!(kind(decoder(&some, limits).decode(&bytes).map(|d| d.len)), outcome);
         assert_eq!(kind(decoder(&whole, limits).visit(&bytes, &mut Nobody)), outcome);
@@ -90,7 +91,7 @@ fn a_stream_is_not_waited_for_beyond_its_limit() {
     let mut decoder = decoder(&program, limits);
     assert!(matches!(decoder.decode_stream(&[0; 1000]), Ok(Step::NeedMore(_))));
     let error = decoder.decode_stream(&[0; 1001]).expect_err("too long");
-    assert_eq!(error.kind(), ErrorKind::MessageTooLarge);
+    assert_eq!(error.kind(), FastErrorKind::MessageTooLarge);
 }
 
 /// Records the calls to a visitor.
@@ -129,9 +130,9 @@ fn a_visitor_sees_nothing_of_a_message_that_fails() {
         let mut decoder = Decoder::with_options(program(xml, None), options);
         let mut log = Log::default();
         let error = decoder.visit(&bytes[..5], &mut log).expect_err("truncated");
-        assert_eq!((error.kind(), &log.0[..]), (ErrorKind::Truncated, &[][..]));
+        assert_eq!((error.kind(), &log.0[..]), (FastErrorKind::Truncated, &[][..]));
         let error = decoder.visit(&bytes, &mut log).expect_err("a message failed");
-        assert_eq!((error.kind(), &log.0[..]), (ErrorKind::NeedsReset, &[][..]));
+        assert_eq!((error.kind(), &log.0[..]), (FastErrorKind::NeedsReset, &[][..]));
         decoder.reset();
         assert_eq!(decoder.visit(&bytes, &mut log), Ok(bytes.len()));
         assert_eq!(log.0, ["message T", "a", "sequence q 2", "b", "b", "end"]);

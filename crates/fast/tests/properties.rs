@@ -10,8 +10,8 @@ use support::random;
 use support::{Absent, record_json, value_json};
 use tickwire_fast::template::{Instruction, OperatorKind, Operators};
 use tickwire_fast::{
-    CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Error,
-    ErrorKind, FieldLayout, FieldValue, Message, MessageBuilder, MessageVisitor, Program,
+    CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, FastError,
+    FastErrorKind, FieldLayout, FieldValue, Message, MessageBuilder, MessageVisitor, Program,
     ResetPolicy, SegmentRef, Step, Storage, TemplateLayout, TemplateSet,
 };
 use tickwire_testing::Choices;
@@ -76,17 +76,19 @@ impl Stream {
 
     /// Checks that a message was rejected only because its field's operators cannot encode the
     /// value.
-    fn check_refusal(&self, error: &Error) {
+    fn check_refusal(&self, error: &FastError) {
         let place = error.describe(&self.program).to_string();
         let field = self.program.field(error.field().unwrap_or_else(|| panic!("{place}")));
         let kinds = self.operators(&field.name.local);
         let has = |kind| kinds.contains(&kind);
         let is_right = match error.kind() {
-            ErrorKind::ApplicationType => field.field_type.is_none() && has(OperatorKind::Constant),
-            ErrorKind::DecimalNotEncodable => kinds.len() == 2 && has(OperatorKind::Constant),
-            ErrorKind::EmptyPreviousValue => has(OperatorKind::Delta),
-            ErrorKind::PreviousValueType => has(OperatorKind::Delta) || has(OperatorKind::Tail),
-            ErrorKind::StringSyntax => has(OperatorKind::Tail),
+            FastErrorKind::ApplicationType => {
+                field.field_type.is_none() && has(OperatorKind::Constant)
+            }
+            FastErrorKind::DecimalNotEncodable => kinds.len() == 2 && has(OperatorKind::Constant),
+            FastErrorKind::EmptyPreviousValue => has(OperatorKind::Delta),
+            FastErrorKind::PreviousValueType => has(OperatorKind::Delta) || has(OperatorKind::Tail),
+            FastErrorKind::StringSyntax => has(OperatorKind::Tail),
             _ => false,
         };
         assert!(is_right, "{place}, operators {kinds:?}\n{}", self.set.to_xml());
@@ -316,8 +318,8 @@ fn printed_sets_are_the_same(choices: Choices) {
 }
 
 /// True for errors that only a field can have.
-fn is_of_a_field(kind: ErrorKind) -> bool {
-    use ErrorKind as K;
+fn is_of_a_field(kind: FastErrorKind) -> bool {
+    use FastErrorKind as K;
     matches!(
         kind,
         K::EmptyPreviousValue

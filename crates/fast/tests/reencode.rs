@@ -39,7 +39,10 @@ fn same_message(a: &Message, b: &Message) -> bool {
 }
 
 /// Rebuilds `record` field by field.
-fn rebuild(builder: &mut MessageBuilder, record: Record<'_>) -> Result<(), tickwire_fast::Error> {
+fn rebuild(
+    builder: &mut MessageBuilder,
+    record: Record<'_>,
+) -> Result<(), tickwire_fast::FastError> {
     for (index, (layout, value)) in record.fields().enumerate() {
         match value {
             FieldValue::Absent | FieldValue::Discarded => {}
@@ -106,7 +109,7 @@ fn reencode(corpus: &Corpus, program: &Arc<Program>, file: &[u8], reset: ResetPo
         while offset < packet.len() {
             let decoded = decoder.decode(&packet[offset..]).expect("decodes");
             let place = || format!("{} packet {index} byte {offset}", corpus.name);
-            let fail = |error: tickwire_fast::Error| -> ! {
+            let fail = |error: tickwire_fast::FastError| -> ! {
                 panic!("{}: {}", place(), error.describe(program))
             };
             builder.begin(decoded.message.template_index()).unwrap_or_else(|e| fail(e));
@@ -224,7 +227,7 @@ fn reencode_case(case: &FastCase) -> (usize, usize) {
         while !rest.is_empty() {
             let decoded = decoder.decode(rest).expect("decodes");
             let describe =
-                |error: tickwire_fast::Error| panic!("{name}: {}", error.describe(&program));
+                |error: tickwire_fast::FastError| panic!("{name}: {}", error.describe(&program));
             builder.begin(decoded.message.template_index()).unwrap_or_else(describe);
             rebuild(&mut builder, decoded.message.root()).unwrap_or_else(describe);
             let built = builder.finish().cloned().unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, EngineUnderTest, Error, ErrorKind, Limits, MissingBytes,
-    Program, ResetPolicy, Step, TemplateSet,
+    Conformance, Decoder, DecoderOptions, EngineUnderTest, FastError, FastErrorKind, Limits,
+    MissingBytes, Program, ResetPolicy, Step, TemplateSet,
 };
 
 /// Length of the messages: the default limit.
@@ -21,7 +21,7 @@ fn decoder(fields: &str) -> Decoder {
 #[derive(Debug)]
 struct Outcome {
     /// Length of the message, or its error.
-    end: Result<usize, ErrorKind>,
+    end: Result<usize, FastErrorKind>,
     /// Number of decoding attempts.
     tries: usize,
     /// Bytes passed to the decoder in all attempts together.
@@ -127,7 +127,7 @@ fn an_integer_without_end_is_an_error_once_the_limit_is_passed() {
     let mut bytes = vec![0xc0, 0x81];
     bytes.extend([0].repeat(BYTES));
     let outcome = feed(&mut decoder("<uInt32 name='a'/>"), &bytes);
-    assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+    assert_eq!(outcome.end, Err(FastErrorKind::MessageTooLarge));
     assert!(outcome.tries <= 20 && outcome.bytes < 4 * BYTES, "{outcome:?}");
 }
 
@@ -137,7 +137,7 @@ fn a_message_that_says_to_be_longer_than_the_limit_is_not_waited_for() {
     vector.extend(four_bytes(BYTES));
     let mut decoder_of_vectors = decoder("<byteVector name='v'/>");
     let outcome = feed(&mut decoder_of_vectors, &vector);
-    assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+    assert_eq!(outcome.end, Err(FastErrorKind::MessageTooLarge));
     let mut entries = vec![0xc0, 0x81];
     entries.extend(four_bytes(Limits::default().entries_max as usize));
     entries.push(0x81);
@@ -145,7 +145,7 @@ fn a_message_that_says_to_be_longer_than_the_limit_is_not_waited_for() {
         "<uInt32 name='n'><constant value='1'/></uInt32><sequence name='s'><uInt32 name='a'/></sequence>",
     );
     let outcome = feed(&mut decoder_of_entries, &entries);
-    assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+    assert_eq!(outcome.end, Err(FastErrorKind::MessageTooLarge));
 }
 
 /// Templates for every engine: runs, a sequence of runs, a long string and a byte vector; two of
@@ -178,7 +178,7 @@ const MESSAGES: [&[u8]; 8] = [
 const WITHOUT_ID: &[u8] = &[0x80];
 
 /// Decodes a message of a stream; returns its length and text, or `None` if it is incomplete.
-fn take(decoder: &mut Decoder, bytes: &[u8]) -> Result<Option<(usize, String)>, Error> {
+fn take(decoder: &mut Decoder, bytes: &[u8]) -> Result<Option<(usize, String)>, FastError> {
     Ok(match decoder.decode_stream(bytes)? {
         Step::Message(decoded) => Some((decoded.len, decoded.message.to_string())),
         Step::NeedMore(_) => None,

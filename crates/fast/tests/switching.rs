@@ -14,7 +14,7 @@ use support::own_vectors::{self, text};
 use support::random;
 use support::{Absent, hex, record_json};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FastError,
     MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_testing::Choices;
@@ -23,7 +23,7 @@ const LEVELS: [Conformance; 3] =
     [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
 
 /// Length and values, `None` if a stream needs more bytes, or the error.
-type Outcome = Result<(usize, Json), Error>;
+type Outcome = Result<(usize, Json), FastError>;
 
 /// A portable decoder and one that switches to machine code.
 struct Pair {

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use support::random;
 use support::{Absent, record_json};
 use tickwire_fast::{
-    CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest,
-    Error, Limits, MessageBuilder, Packet, Program, ResetPolicy, TemplateSet, TierUp,
+    BufferedPacket, CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions,
+    EngineUnderTest, FastError, Limits, MessageBuilder, Program, ResetPolicy, TemplateSet, TierUp,
 };
 use tickwire_testing::Choices;
 
 const MESSAGES: usize = 16;
 
-type Outcome = Result<(usize, usize, serde_json::Value), Error>;
+type Outcome = Result<(usize, usize, serde_json::Value), FastError>;
 
-fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
+fn decoded(decoder: &mut Decoder, packet: BufferedPacket<'_>) -> Outcome {
     let decoded = decoder.decode_packet(packet)?;
     let message = decoded.message;
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
@@ -71,11 +71,11 @@ impl Decoders {
     fn same(&mut self, message: &[u8], what: &str) -> bool {
         let buffer: Vec<u8> = message.iter().copied().chain((0..=255).cycle().take(1000)).collect();
         let [portable, compiled, ahead, automatic] = self.all.each_mut();
-        let expected = decoded(portable, Packet::from(message));
+        let expected = decoded(portable, BufferedPacket::from(message));
         let what = format!("{what}: {message:02x?}");
-        assert_eq!(expected, decoded(compiled, Packet::from(message)), "{what}");
-        assert_eq!(expected, decoded(ahead, Packet::new(&buffer, message.len())), "{what}");
-        assert_eq!(expected, decoded(automatic, Packet::from(message)), "{what}");
+        assert_eq!(expected, decoded(compiled, BufferedPacket::from(message)), "{what}");
+        assert_eq!(expected, decoded(ahead, BufferedPacket::new(&buffer, message.len())), "{what}");
+        assert_eq!(expected, decoded(automatic, BufferedPacket::from(message)), "{what}");
         let values = self.all.each_ref().map(|decoder| {
             let state = (*decoder.findings(), decoder.needs_reset());
             (state, previous_values(decoder, &self.program))

@@ -24,8 +24,8 @@ use support::own_vectors::{self, Vector, text};
 use support::{ENGINES, hex, to_hex, vector_json};
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
-    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
-    MessageBuilder, Program, SegmentRef, Step, Storage,
+    Conformance, Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest,
+    FastError, MessageBuilder, Program, SegmentRef, Step, Storage,
 };
 use toml::{Table, Value};
 
@@ -37,7 +37,7 @@ fn flag(table: &Table, key: &str, default: bool) -> bool {
 }
 
 /// Returns an error's name in the files: its code, or its kind if it has none.
-fn error_name(error: &Error) -> String {
+fn error_name(error: &FastError) -> String {
     error.code().map_or_else(|| format!("{:?}", error.kind()), |code| code.to_string())
 }
 
@@ -110,7 +110,11 @@ fn dynamic_template(program: &Program, fields: &Table) -> usize {
 }
 
 /// Sets the fields of the innermost open record.
-fn fill(builder: &mut MessageBuilder, segment: SegmentRef, fields: &Table) -> Result<(), Error> {
+fn fill(
+    builder: &mut MessageBuilder,
+    segment: SegmentRef,
+    fields: &Table,
+) -> Result<(), FastError> {
     let program = builder.program().clone();
     for (index, layout) in program.fields_of(segment).iter().enumerate() {
         let Some(value) = fields.get(&*layout.name.local) else { continue };
@@ -295,7 +299,7 @@ impl<'v> Run<'v> {
     }
 
     /// Builds the message of a step and appends its encoding to `out`.
-    fn encode(&mut self, step: &Table, out: &mut Vec<u8>) -> Result<usize, Error> {
+    fn encode(&mut self, step: &Table, out: &mut Vec<u8>) -> Result<usize, FastError> {
         let template = self.template(step);
         self.builder.begin(template)?;
         let fields = step.get("message").map(table_of).expect("a message");

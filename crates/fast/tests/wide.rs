@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 use support::{Absent, ENGINES, record_json};
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
     Decimal, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, MessageBuilder,
@@ -180,11 +180,11 @@ fn agree(attributes: &str, reset: ResetPolicy, packets: u64) -> usize {
         decoders.iter_mut().for_each(Decoder::begin_packet);
         let mut at = 0;
         while at < packet.len() {
-            let rest = Packet::new(&buffer[at..], packet.len() - at);
+            let rest = BufferedPacket::new(&buffer[at..], packet.len() - at);
             let mut outcomes = decoders.iter_mut().map(|decoder| {
                 let decoded = decoder.decode_packet(rest)?;
                 let root = decoded.message.root();
-                Ok::<_, tickwire_fast::Error>((decoded.len, record_json(root, Absent::Null)))
+                Ok::<_, tickwire_fast::FastError>((decoded.len, record_json(root, Absent::Null)))
             });
             let first = outcomes.next().expect("an engine");
             for (index, outcome) in outcomes.enumerate() {

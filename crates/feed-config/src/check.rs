@@ -5,11 +5,11 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use crate::config::{
-    Address, BookKind, BooksBy, Channel, FeedConfig, KeyField, SeqNumSource, Settings,
+    Address, BookKind, BooksBy, ChannelConfig, FeedConfig, HandlerConfig, KeyField, SeqNumSource,
 };
 
 /// A problem: the path of the value to report, and a message.
-type Problem = (String, String);
+type ConfigProblem = (String, String);
 
 /// Returns true if a word is a valid channel name.
 pub(crate) fn is_name(word: &str) -> bool {
@@ -38,7 +38,7 @@ pub(crate) fn problems(
     config: &FeedConfig,
     exists: impl Fn(&Path) -> bool,
     mentions: impl Fn(&str) -> bool,
-) -> Vec<Problem> {
+) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     if config.channels.is_empty() && !mentions("channels") {
         problems.push((
@@ -48,7 +48,7 @@ pub(crate) fn problems(
     }
     let missing =
         |path: &str, file: &Path| (path.to_owned(), format!("there is no file {}", file.display()));
-    let missing_templates = |path: &str, settings: &Settings| -> Vec<Problem> {
+    let missing_templates = |path: &str, settings: &HandlerConfig| -> Vec<ConfigProblem> {
         let files = settings.templates.iter().filter(|file| !exists(file));
         files.map(|file| missing(path, file)).collect()
     };
@@ -78,7 +78,7 @@ pub(crate) fn problems(
 }
 
 /// Returns the lines of a channel, with their paths relative to the channel's.
-fn addresses(channel: &Channel) -> impl Iterator<Item = (&'static str, &Address)> {
+fn addresses(channel: &ChannelConfig) -> impl Iterator<Item = (&'static str, &Address)> {
     [
         ("lines.a", &channel.lines.a),
         ("lines.b", &channel.lines.b),
@@ -93,9 +93,9 @@ fn addresses(channel: &Channel) -> impl Iterator<Item = (&'static str, &Address)
 
 fn line_problems(
     path: &str,
-    channel: &Channel,
+    channel: &ChannelConfig,
     mentions: impl Fn(&str) -> bool,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ConfigProblem>,
 ) {
     let has_none = channel.lines.a.is_none() && channel.lines.b.is_none();
     if has_none && !["", ".a", ".b"].iter().any(|line| mentions(&format!("{path}.lines{line}"))) {
@@ -131,9 +131,9 @@ fn line_problems(
 
 fn settings_problems(
     path: &str,
-    channel: &Channel,
-    settings: &Settings,
-    problems: &mut Vec<Problem>,
+    channel: &ChannelConfig,
+    settings: &HandlerConfig,
+    problems: &mut Vec<ConfigProblem>,
 ) {
     let mut problem = |key: &str, message: &str| {
         problems.push((format!("{path}.{key}"), message.to_owned()));
@@ -194,7 +194,7 @@ fn settings_problems(
     }
 }
 
-fn replay_problems(path: &str, channel: &Channel, problems: &mut Vec<Problem>) {
+fn replay_problems(path: &str, channel: &ChannelConfig, problems: &mut Vec<ConfigProblem>) {
     let Some(replay) = &channel.replay else { return };
     let login = &replay.login;
     if login.password.is_some() && login.password_env.is_some() {
@@ -208,7 +208,7 @@ fn replay_problems(path: &str, channel: &Channel, problems: &mut Vec<Problem>) {
 }
 
 /// Reports lines that would receive each other's packets. Channels may share a definition feed.
-fn shared_addresses(config: &FeedConfig, problems: &mut Vec<Problem>) {
+fn shared_addresses(config: &FeedConfig, problems: &mut Vec<ConfigProblem>) {
     let mut seen: HashMap<(Ipv4Addr, u16), (String, bool)> = HashMap::new();
     for channel in &config.channels {
         for (place, address) in addresses(channel) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use tickwire_feed::framing::{Framing, ParseFramingError, ResetPolicy};
+use tickwire_feed::framing::{Framing, FramingResetPolicy, ParseFramingError};
 
 /// The channels of a feed, and default settings for all channels.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,37 +14,37 @@ pub struct FeedConfig {
     /// One line about the feed.
     pub description: Option<String>,
     /// Settings of every channel that does not set its own.
-    pub defaults: Settings,
+    pub defaults: HandlerConfig,
     /// The channels in the order of the file; names are unique.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<ChannelConfig>,
     /// Directory that template paths are relative to; set by [`FeedConfig::load`], not written.
     pub dir: PathBuf,
 }
 
 /// A channel: one sequence of numbered packets on one or two lines.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Channel {
+pub struct ChannelConfig {
     /// Name of the channel, as passed to `--channel`.
     pub name: String,
     /// One line about the channel.
     pub description: Option<String>,
     /// The incremental feed.
-    pub lines: Lines,
+    pub lines: LinesConfig,
     /// The snapshot feed.
-    pub snapshots: Lines,
+    pub snapshots: LinesConfig,
     /// The feed of instrument definitions.
-    pub definitions: Lines,
+    pub definitions: LinesConfig,
     /// The TCP service that sends lost messages again.
-    pub replay: Option<Replay>,
+    pub replay: Option<ReplayConfig>,
     /// Instruments known beforehand.
-    pub instruments: Vec<Instrument>,
+    pub instruments: Vec<InstrumentConfig>,
     /// Settings of this channel alone.
-    pub settings: Settings,
+    pub settings: HandlerConfig,
 }
 
 /// Lines A and B of one feed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lines {
+pub struct LinesConfig {
     /// Line A.
     pub a: Option<Address>,
     /// Line B.
@@ -71,7 +71,7 @@ pub enum Address {
 
 /// A TCP service that sends lost messages again.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Replay {
+pub struct ReplayConfig {
     /// Servers as `HOST:PORT`, tried in this order.
     pub addresses: Vec<String>,
     /// Name and password.
@@ -107,7 +107,7 @@ impl fmt::Debug for Login {
 
 /// An instrument known beforehand.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Instrument {
+pub struct InstrumentConfig {
     /// SecurityID (48), or another key in the form that book lines print.
     pub id: String,
     /// Symbol (55).
@@ -118,28 +118,28 @@ pub struct Instrument {
 
 /// How a channel is decoded, arbitrated and kept in books. Absent values take the program's defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct HandlerConfig {
     /// Template files that form one set, relative to the feed file; empty if not set.
     pub templates: Vec<PathBuf>,
     /// Framing of the packets.
     pub framing: Option<FramingText>,
     /// When dictionaries are reset, if it differs from the framing.
-    pub reset: Option<ResetPolicy>,
+    pub reset: Option<FramingResetPolicy>,
     /// Position of sequence numbers; derived from framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
     /// Name or address of the local interface, for lines that do not set theirs.
     pub interface: Option<String>,
     /// Lines A and B.
-    pub arbitration: Arbitration,
+    pub arbitration: ArbitrationConfig,
     /// Gaps and snapshots.
-    pub recovery: Recovery,
+    pub recovery: RecoveryConfig,
     /// Books.
-    pub books: Books,
+    pub books: BooksConfig,
 }
 
 /// How lines A and B are arbitrated.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arbitration {
+pub struct ArbitrationConfig {
     /// Longest wait for a missing packet.
     pub hold: Option<Duration>,
     /// How far one line may be behind the other.
@@ -156,7 +156,7 @@ pub struct Arbitration {
 
 /// How books become fresh again.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recovery {
+pub struct RecoveryConfig {
     /// The numbers that reveal missing updates.
     pub continuity: Option<Continuity>,
     /// True if updates alone may make a book fresh.
@@ -171,7 +171,7 @@ pub struct Recovery {
 
 /// Settings of books.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Books {
+pub struct BooksConfig {
     /// How the levels of books are identified.
     pub by: Option<BooksBy>,
     /// Levels per side.

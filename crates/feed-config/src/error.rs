@@ -42,14 +42,14 @@ impl Error for ConfigError {}
 
 /// All errors of a file, in the order of their positions. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Errors {
+pub struct ConfigErrors {
     /// The first [`ERRORS_MAX`] of them.
     pub errors: Vec<ConfigError>,
     /// Number of further errors.
     pub omitted: usize,
 }
 
-impl Errors {
+impl ConfigErrors {
     /// Sorts errors by position and drops those beyond the limit.
     pub(crate) fn new(mut errors: Vec<ConfigError>) -> Self {
         errors.sort_by_key(|error| (error.line, error.column));
@@ -60,13 +60,13 @@ impl Errors {
     }
 }
 
-impl From<ConfigError> for Errors {
+impl From<ConfigError> for ConfigErrors {
     fn from(error: ConfigError) -> Self {
         Self { errors: vec![error], omitted: 0 }
     }
 }
 
-impl fmt::Display for Errors {
+impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {
             let separator = if index > 0 { "\n" } else { "" };
@@ -79,7 +79,7 @@ impl fmt::Display for Errors {
     }
 }
 
-impl Error for Errors {}
+impl Error for ConfigErrors {}
 
 #[cfg(test)]
 mod tests {

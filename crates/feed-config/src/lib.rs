@@ -1,7 +1,7 @@
 //! Feed files: TOML that describes the channels of a market-data feed.
 //!
 //! A [`FeedConfig`] has named channels. A channel has lines A and B, snapshot and definition lines, a
-//! TCP replay service, and [`Settings`]: templates, framing, arbitration, recovery and books. Settings
+//! TCP replay service, and [`HandlerConfig`]: templates, framing, arbitration, recovery and books. Settings
 //! at the top of the file are defaults of all channels. [`FeedConfig::parse`] reads a file and reports
 //! every error of it at once, each with line and column; [`FeedConfig::to_toml`] writes it back.
 //! [`import`] makes a `FeedConfig` from the configuration XML that exchanges publish.
@@ -34,7 +34,7 @@
 //!     errors.to_string(),
 //!     "line 6, column 1: unknown key `hodl`: did you mean `hold`?"
 //! );
-//! # Ok::<(), tickwire_feed_config::Errors>(())
+//! # Ok::<(), tickwire_feed_config::ConfigErrors>(())
 //! ```
 
 mod check;
@@ -48,10 +48,11 @@ mod suggest;
 mod write;
 
 pub use config::{
-    Address, Arbitration, BookKind, Books, BooksBy, Channel, Continuity, FeedConfig, FramingText,
-    Instrument, KeyField, Lines, Login, Recovery, Replay, SeqNumSource, Settings,
+    Address, ArbitrationConfig, BookKind, BooksBy, BooksConfig, ChannelConfig, Continuity,
+    FeedConfig, FramingText, HandlerConfig, InstrumentConfig, KeyField, LinesConfig, Login,
+    RecoveryConfig, ReplayConfig, SeqNumSource,
 };
-pub use error::{ConfigError, ERRORS_MAX, Errors};
+pub use error::{ConfigError, ConfigErrors, ERRORS_MAX};
 pub use parse::{
     CHANNELS_MAX, HOLD_MAX, INSTRUMENTS_LIMIT, KEY_FIELDS_MAX, LoadError, SILENCE_MAX, SKEW_MAX,
     TEXT_BYTES_MAX, UPDATES_HELD_LIMIT,

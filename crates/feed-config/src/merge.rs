@@ -1,6 +1,8 @@
 //! Merges the settings of a channel with those of the feed.
 
-use crate::config::{Arbitration, Books, Channel, FeedConfig, Recovery, Settings};
+use crate::config::{
+    ArbitrationConfig, BooksConfig, ChannelConfig, FeedConfig, HandlerConfig, RecoveryConfig,
+};
 use std::path::PathBuf;
 
 /// Takes each named field of `$own`, or of `$other` if absent.
@@ -10,7 +12,7 @@ macro_rules! or {
     };
 }
 
-impl Settings {
+impl HandlerConfig {
     fn templates_or<'s>(&'s self, defaults: &'s Self) -> &'s [PathBuf] {
         if self.templates.is_empty() { &defaults.templates } else { &self.templates }
     }
@@ -21,13 +23,13 @@ impl Settings {
         let arbitration = or!(
             own,
             other,
-            Arbitration { hold, skew, heartbeat, held, single_line_hold, explicit_restarts }
+            ArbitrationConfig { hold, skew, heartbeat, held, single_line_hold, explicit_restarts }
         );
         let (own, other) = (&self.recovery, &defaults.recovery);
         let recovery = or!(
             own,
             other,
-            Recovery {
+            RecoveryConfig {
                 continuity,
                 natural_refresh,
                 silence,
@@ -36,8 +38,11 @@ impl Settings {
             }
         );
         let (own, other) = (&self.books, &defaults.books);
-        let books =
-            or!(own, other, Books { by, depth, kinds, key, checks, starts_empty, instruments_max });
+        let books = or!(
+            own,
+            other,
+            BooksConfig { by, depth, kinds, key, checks, starts_empty, instruments_max }
+        );
         Self {
             templates: self.templates_or(defaults).to_vec(),
             framing: self.framing.clone().or_else(|| defaults.framing.clone()),
@@ -53,17 +58,17 @@ impl Settings {
 
 impl FeedConfig {
     /// Returns the channel with this name.
-    pub fn channel(&self, name: &str) -> Option<&Channel> {
+    pub fn channel(&self, name: &str) -> Option<&ChannelConfig> {
         self.channels.iter().find(|channel| channel.name == name)
     }
 
     /// Returns all settings of a channel: its own, and the feed's for the others.
-    pub fn settings(&self, channel: &Channel) -> Settings {
+    pub fn settings(&self, channel: &ChannelConfig) -> HandlerConfig {
         channel.settings.or(&self.defaults)
     }
 
     /// Returns the template files of a channel, relative to the working directory.
-    pub fn templates(&self, channel: &Channel) -> Vec<PathBuf> {
+    pub fn templates(&self, channel: &ChannelConfig) -> Vec<PathBuf> {
         let paths = channel.settings.templates_or(&self.defaults).iter();
         paths.map(|path| self.dir.join(path)).collect()
     }

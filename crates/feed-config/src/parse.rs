@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use tickwire_feed::framing::{ParseFramingErrorKind, Preset, ResetPolicy};
+use tickwire_feed::framing::{FramingResetPolicy, ParseFramingErrorKind, Preset};
 use toml::de::DeTable;
 
 use crate::check;
 use crate::config::{
-    Address, Arbitration, BookKind, Books, BooksBy, Channel, Continuity, FeedConfig, FramingText,
-    Instrument, KeyField, Lines, Login, Recovery, Replay, SeqNumSource, Settings,
+    Address, ArbitrationConfig, BookKind, BooksBy, BooksConfig, ChannelConfig, Continuity,
+    FeedConfig, FramingText, HandlerConfig, InstrumentConfig, KeyField, LinesConfig, Login,
+    RecoveryConfig, ReplayConfig, SeqNumSource,
 };
-use crate::error::Errors;
-use crate::read::{ConfigFindings, Item, Table};
+use crate::error::ConfigErrors;
+use crate::read::{ConfigFindings, ConfigTable, ConfigValue};
 use crate::suggest::did_you_mean;
 
 /// Longest feed file in bytes.
@@ -62,7 +63,7 @@ pub enum LoadError {
     /// The file is not UTF-8.
     NotText,
     /// The file has errors.
-    Config(Errors),
+    Config(ConfigErrors),
 }
 
 impl fmt::Display for LoadError {
@@ -83,7 +84,7 @@ impl FeedConfig {
     ///
     /// # Errors
     /// All errors in the text, in the order of their positions.
-    pub fn parse(text: &str) -> Result<Self, Errors> {
+    pub fn parse(text: &str) -> Result<Self, ConfigErrors> {
         Self::parse_where(text, |_| true)
     }
 
@@ -106,14 +107,14 @@ impl FeedConfig {
         Ok(Self { dir: dir.to_owned(), ..config })
     }
 
-    fn parse_where(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Self, Errors> {
+    fn parse_where(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Self, ConfigErrors> {
         let mut findings = ConfigFindings::new(text);
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         for error in &syntax_errors {
             let offset = error.span().map_or(0, |span| span.start);
             findings.error(offset, error.message().trim_end().replace('\n', ", "));
         }
-        let config = feed(&Table::root(document.get_ref()), &mut findings);
+        let config = feed(&ConfigTable::root(document.get_ref()), &mut findings);
         // The recovered parts of a document with syntax errors would cause misleading errors.
         if syntax_errors.is_empty() {
             let mentions = |path: &str| findings.mentions(path);
@@ -123,12 +124,12 @@ impl FeedConfig {
         }
         match findings.into_errors() {
             errors if errors.is_empty() => Ok(config),
-            errors => Err(Errors::new(errors)),
+            errors => Err(ConfigErrors::new(errors)),
         }
     }
 }
 
-fn feed(root: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> FeedConfig {
+fn feed(root: &ConfigTable<'_, '_>, findings: &mut ConfigFindings<'_>) -> FeedConfig {
     let known: Vec<&str> = SETTINGS.into_iter().chain(["description", "channels"]).collect();
     root.refuse_unknown(&known, findings);
     let description = root.get("description", findings).and_then(|item| item.line(findings));
@@ -138,7 +139,10 @@ fn feed(root: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> FeedConfig {
     FeedConfig { description, defaults, channels, dir: PathBuf::new() }
 }
 
-fn channels_of(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<Channel> {
+fn channels_of(
+    table: &ConfigTable<'_, '_>,
+    findings: &mut ConfigFindings<'_>,
+) -> Vec<ChannelConfig> {
     let items = table.items(findings);
     if items.is_empty() {
         findings.error_at(&table.path, "the table has no channel".to_owned());
@@ -146,7 +150,7 @@ fn channels_of(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<
     if let Some((_, offset, _)) = items.get(CHANNELS_MAX) {
         findings.error(*offset, format!("more than {CHANNELS_MAX} channels"));
     }
-    let channel = |(name, offset, item): (String, usize, Item<'_, '_>)| {
+    let channel = |(name, offset, item): (String, usize, ConfigValue<'_, '_>)| {
         if !check::is_name(&name) {
             let message = format!(
                 "channel name `{name}`: use only letters, digits, `-` and `_`, such as `fut-book-20`"
@@ -158,11 +162,15 @@ fn channels_of(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<
     items.into_iter().take(CHANNELS_MAX).filter_map(channel).collect()
 }
 
-fn channel(name: String, table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Channel {
+fn channel(
+    name: String,
+    table: &ConfigTable<'_, '_>,
+    findings: &mut ConfigFindings<'_>,
+) -> ChannelConfig {
     let own = ["description", "lines", "snapshots", "definitions", "replay", "instruments"];
     let known: Vec<&str> = SETTINGS.into_iter().chain(own).collect();
     table.refuse_unknown(&known, findings);
-    Channel {
+    ChannelConfig {
         name,
         description: table.get("description", findings).and_then(|item| item.line(findings)),
         lines: lines(table, "lines", findings),
@@ -175,24 +183,24 @@ fn channel(name: String, table: &Table<'_, '_>, findings: &mut ConfigFindings<'_
 }
 
 fn sub_table<'d, 'i>(
-    table: &Table<'d, 'i>,
+    table: &ConfigTable<'d, 'i>,
     key: &str,
     findings: &mut ConfigFindings<'_>,
-) -> Option<Table<'d, 'i>> {
+) -> Option<ConfigTable<'d, 'i>> {
     table.get(key, findings)?.table(findings)
 }
 
-fn lines(table: &Table<'_, '_>, key: &str, findings: &mut ConfigFindings<'_>) -> Lines {
-    let Some(table) = sub_table(table, key, findings) else { return Lines::default() };
+fn lines(table: &ConfigTable<'_, '_>, key: &str, findings: &mut ConfigFindings<'_>) -> LinesConfig {
+    let Some(table) = sub_table(table, key, findings) else { return LinesConfig::default() };
     table.refuse_unknown(&["a", "b"], findings);
     if !table.has("a") && !table.has("b") {
         findings.error_at(&table.path, format!("`{key}` has neither a line `a` nor `b`"));
     }
     let mut line = |key| address(&sub_table(&table, key, findings)?, findings);
-    Lines { a: line("a"), b: line("b") }
+    LinesConfig { a: line("a"), b: line("b") }
 }
 
-fn address(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<Address> {
+fn address(table: &ConfigTable<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<Address> {
     table.refuse_unknown(&["group", "port", "source", "interface", "capture"], findings);
     let capture = table.get("capture", findings);
     let ip = |key, findings: &mut ConfigFindings<'_>| -> Option<Ipv4Addr> {
@@ -214,7 +222,7 @@ fn address(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<A
     Some(Address::Group { group: group?, port: port?, source, interface })
 }
 
-fn replay(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Replay {
+fn replay(table: &ConfigTable<'_, '_>, findings: &mut ConfigFindings<'_>) -> ReplayConfig {
     let known = [
         "addresses",
         "user",
@@ -234,7 +242,7 @@ fn replay(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Replay {
     if addresses.as_ref().is_some_and(Vec::is_empty) {
         findings.error_at(&format!("{}.addresses", table.path), "no address is named".to_owned());
     }
-    let server = |item: Item<'_, '_>| {
+    let server = |item: ConfigValue<'_, '_>| {
         let address = item.line(findings)?;
         if check::is_server(&address) {
             return Some(address);
@@ -254,13 +262,16 @@ fn replay(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Replay {
     let (requests_max, messages_max) =
         (count("requests_max", u32::MAX), count("messages_max", u32::MAX));
     let timeout = duration(table, "timeout", Duration::from_millis(1), TIMEOUT_MAX, findings);
-    Replay { addresses, login, requests_max, messages_max, timeout }
+    ReplayConfig { addresses, login, requests_max, messages_max, timeout }
 }
 
-fn instruments(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<Instrument> {
+fn instruments(
+    table: &ConfigTable<'_, '_>,
+    findings: &mut ConfigFindings<'_>,
+) -> Vec<InstrumentConfig> {
     let items = table.get("instruments", findings);
     let items = items.and_then(|item| item.elements(INSTRUMENTS_MAX, findings));
-    let instrument = |item: Item<'_, '_>| {
+    let instrument = |item: ConfigValue<'_, '_>| {
         let table = item.table(findings)?;
         table.refuse_unknown(&["id", "symbol", "tick"], findings);
         let id = table.get("id", findings);
@@ -278,32 +289,34 @@ fn instruments(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<
             true => id.number(0..=u64::MAX, findings)?.to_string(),
             false => id.line(findings)?,
         };
-        Some(Instrument { id, symbol, tick })
+        Some(InstrumentConfig { id, symbol, tick })
     };
     items.into_iter().flatten().filter_map(instrument).collect()
 }
 
-fn settings(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Settings {
+fn settings(table: &ConfigTable<'_, '_>, findings: &mut ConfigFindings<'_>) -> HandlerConfig {
     let templates = table.get("templates", findings);
     let reset = table.get("reset", findings);
     let seq_num = table.get("seq_num", findings);
-    Settings {
+    HandlerConfig {
         templates: templates.map_or_else(Vec::new, |item| template_files(&item, findings)),
         framing: table.get("framing", findings).and_then(|item| framing(&item, findings)),
-        reset: reset.and_then(|item| item.word(&ResetPolicy::ALL, ResetPolicy::name, findings)),
+        reset: reset.and_then(|item| {
+            item.word(&FramingResetPolicy::ALL, FramingResetPolicy::name, findings)
+        }),
         seq_num: seq_num.and_then(|item| seq_num_source(&item, findings)),
         interface: table.get("interface", findings).and_then(|item| item.line(findings)),
         arbitration: sub_table(table, "arbitration", findings)
-            .map_or_else(Arbitration::default, |table| arbitration(&table, findings)),
+            .map_or_else(ArbitrationConfig::default, |table| arbitration(&table, findings)),
         recovery: sub_table(table, "recovery", findings)
-            .map_or_else(Recovery::default, |table| recovery(&table, findings)),
+            .map_or_else(RecoveryConfig::default, |table| recovery(&table, findings)),
         books: sub_table(table, "books", findings)
-            .map_or_else(Books::default, |table| books(&table, findings)),
+            .map_or_else(BooksConfig::default, |table| books(&table, findings)),
     }
 }
 
 /// Reads one file, or an array of files that form one set.
-fn template_files(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<PathBuf> {
+fn template_files(item: &ConfigValue<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<PathBuf> {
     let items = match item.is_array() {
         true => item.elements(TEMPLATE_FILES_MAX, findings).unwrap_or_default(),
         false => return item.line(findings).map(PathBuf::from).into_iter().collect(),
@@ -314,7 +327,7 @@ fn template_files(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec
     items.iter().filter_map(|item| item.line(findings)).map(PathBuf::from).collect()
 }
 
-fn framing(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<FramingText> {
+fn framing(item: &ConfigValue<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<FramingText> {
     let text = item.text(findings)?;
     FramingText::from_str(text)
         .map_err(|error| {
@@ -330,7 +343,10 @@ fn framing(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<Fra
         .ok()
 }
 
-fn seq_num_source(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<SeqNumSource> {
+fn seq_num_source(
+    item: &ConfigValue<'_, '_>,
+    findings: &mut ConfigFindings<'_>,
+) -> Option<SeqNumSource> {
     if item.is_number() {
         let tag = item.number(1..=u32::MAX, findings)?;
         return Some(SeqNumSource::Field(tag.to_string()));
@@ -343,7 +359,7 @@ fn seq_num_source(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Opt
 }
 
 fn duration(
-    table: &Table<'_, '_>,
+    table: &ConfigTable<'_, '_>,
     key: &str,
     min: Duration,
     max: Duration,
@@ -352,12 +368,15 @@ fn duration(
     table.get(key, findings)?.duration(min..=max, findings)
 }
 
-fn arbitration(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Arbitration {
+fn arbitration(
+    table: &ConfigTable<'_, '_>,
+    findings: &mut ConfigFindings<'_>,
+) -> ArbitrationConfig {
     let known = ["hold", "skew", "heartbeat", "held", "single_line_hold", "explicit_restarts"];
     table.refuse_unknown(&known, findings);
     let held = table.get("held", findings);
     let explicit_restarts = table.get("explicit_restarts", findings);
-    Arbitration {
+    ArbitrationConfig {
         hold: duration(table, "hold", Duration::ZERO, HOLD_MAX, findings),
         skew: duration(table, "skew", Duration::ZERO, SKEW_MAX, findings),
         heartbeat: duration(table, "heartbeat", Duration::from_millis(1), SILENCE_MAX, findings),
@@ -367,7 +386,7 @@ fn arbitration(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Arbi
     }
 }
 
-fn recovery(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Recovery {
+fn recovery(table: &ConfigTable<'_, '_>, findings: &mut ConfigFindings<'_>) -> RecoveryConfig {
     let known =
         ["continuity", "natural_refresh", "silence", "updates_held_max", "updates_held_total_max"];
     table.refuse_unknown(&known, findings);
@@ -378,7 +397,7 @@ fn recovery(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Recover
         (held("updates_held_max"), held("updates_held_total_max"));
     let continuity = table.get("continuity", findings);
     let natural_refresh = table.get("natural_refresh", findings);
-    Recovery {
+    RecoveryConfig {
         continuity: continuity
             .and_then(|item| item.word(Continuity::ALL, Continuity::name, findings)),
         natural_refresh: natural_refresh.and_then(|item| item.boolean(findings)),
@@ -388,7 +407,7 @@ fn recovery(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Recover
     }
 }
 
-fn books(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Books {
+fn books(table: &ConfigTable<'_, '_>, findings: &mut ConfigFindings<'_>) -> BooksConfig {
     let known = ["by", "depth", "kinds", "key", "checks", "starts_empty", "instruments_max"];
     table.refuse_unknown(&known, findings);
     let instruments_max = table.get("instruments_max", findings);
@@ -400,11 +419,12 @@ fn books(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Books {
     let kinds = kinds.and_then(|item| item.elements(BookKind::ALL.len(), findings));
     let key = table.get("key", findings);
     let key = key.and_then(|item| item.elements(KEY_FIELDS_MAX, findings));
-    Books {
+    BooksConfig {
         by: by.and_then(|item| item.word(BooksBy::ALL, BooksBy::name, findings)),
         depth: depth.and_then(|item| item.number(1..=DEPTH_MAX, findings)),
         kinds: kinds.map(|items| {
-            let kind = |item: &Item<'_, '_>| item.word(BookKind::ALL, BookKind::name, findings);
+            let kind =
+                |item: &ConfigValue<'_, '_>| item.word(BookKind::ALL, BookKind::name, findings);
             items.iter().filter_map(kind).collect()
         }),
         key: key.map(|items| items.iter().filter_map(|item| key_field(item, findings)).collect()),
@@ -415,7 +435,7 @@ fn books(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Books {
     }
 }
 
-fn key_field(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<KeyField> {
+fn key_field(item: &ConfigValue<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<KeyField> {
     match item.is_number() {
         true => item.number(1..=u32::MAX, findings).map(KeyField::Tag),
         false => item.line(findings).map(KeyField::Name),

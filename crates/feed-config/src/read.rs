@@ -55,29 +55,29 @@ impl<'t> ConfigFindings<'t> {
 
 /// A value with its path.
 #[derive(Clone)]
-pub(crate) struct Item<'d, 'i> {
+pub(crate) struct ConfigValue<'d, 'i> {
     value: &'d DeValue<'i>,
     pub(crate) offset: usize,
     pub(crate) path: String,
 }
 
 /// A table of the document.
-pub(crate) struct Table<'d, 'i> {
+pub(crate) struct ConfigTable<'d, 'i> {
     table: &'d DeTable<'i>,
     pub(crate) path: String,
 }
 
-impl<'d, 'i> Table<'d, 'i> {
+impl<'d, 'i> ConfigTable<'d, 'i> {
     pub(crate) const fn root(table: &'d DeTable<'i>) -> Self {
         Self { table, path: String::new() }
     }
 
-    fn item(&self, key: &str, value: &'d Spanned<DeValue<'i>>) -> Item<'d, 'i> {
+    fn item(&self, key: &str, value: &'d Spanned<DeValue<'i>>) -> ConfigValue<'d, 'i> {
         let path = match self.path.as_str() {
             "" => key.to_owned(),
             path => format!("{path}.{key}"),
         };
-        Item { value: value.get_ref(), offset: value.span().start, path }
+        ConfigValue { value: value.get_ref(), offset: value.span().start, path }
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
@@ -85,7 +85,11 @@ impl<'d, 'i> Table<'d, 'i> {
     }
 
     /// Returns the value of a key.
-    pub(crate) fn get(&self, key: &str, findings: &mut ConfigFindings<'_>) -> Option<Item<'d, 'i>> {
+    pub(crate) fn get(
+        &self,
+        key: &str,
+        findings: &mut ConfigFindings<'_>,
+    ) -> Option<ConfigValue<'d, 'i>> {
         let item = self.item(key, self.table.get(key)?);
         findings.places.insert(item.path.clone(), item.offset);
         Some(item)
@@ -95,7 +99,7 @@ impl<'d, 'i> Table<'d, 'i> {
     pub(crate) fn items(
         &self,
         findings: &mut ConfigFindings<'_>,
-    ) -> Vec<(String, usize, Item<'d, 'i>)> {
+    ) -> Vec<(String, usize, ConfigValue<'d, 'i>)> {
         let mut items: Vec<_> = self
             .table
             .iter()
@@ -125,7 +129,7 @@ impl<'d, 'i> Table<'d, 'i> {
     }
 }
 
-impl<'d, 'i> Item<'d, 'i> {
+impl<'d, 'i> ConfigValue<'d, 'i> {
     fn refuse<T>(&self, expected: &str, findings: &mut ConfigFindings<'_>) -> Option<T> {
         let key = self.path.rsplit('.').next().unwrap_or_default();
         let found = self.value.type_str();
@@ -133,9 +137,9 @@ impl<'d, 'i> Item<'d, 'i> {
         None
     }
 
-    pub(crate) fn table(&self, findings: &mut ConfigFindings<'_>) -> Option<Table<'d, 'i>> {
+    pub(crate) fn table(&self, findings: &mut ConfigFindings<'_>) -> Option<ConfigTable<'d, 'i>> {
         match self.value.as_table() {
-            Some(table) => Some(Table { table, path: self.path.clone() }),
+            Some(table) => Some(ConfigTable { table, path: self.path.clone() }),
             None => self.refuse("a table", findings),
         }
     }
@@ -242,13 +246,13 @@ impl<'d, 'i> Item<'d, 'i> {
         &self,
         len_max: usize,
         findings: &mut ConfigFindings<'_>,
-    ) -> Option<Vec<Item<'d, 'i>>> {
+    ) -> Option<Vec<ConfigValue<'d, 'i>>> {
         let Some(array) = self.value.as_array() else { return self.refuse("an array", findings) };
         if array.len() > len_max {
             findings.error(self.offset, format!("more than {len_max} elements"));
             return None;
         }
-        let element = |(index, value): (usize, &'d Spanned<DeValue<'i>>)| Item {
+        let element = |(index, value): (usize, &'d Spanned<DeValue<'i>>)| ConfigValue {
             value: value.get_ref(),
             offset: value.span().start,
             path: format!("{}.{index}", self.path),

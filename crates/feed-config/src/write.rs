@@ -8,7 +8,8 @@ use std::time::Duration;
 use toml::Value;
 
 use crate::config::{
-    Address, Channel, FeedConfig, Instrument, KeyField, Lines, Replay, SeqNumSource, Settings,
+    Address, ChannelConfig, FeedConfig, HandlerConfig, InstrumentConfig, KeyField, LinesConfig,
+    ReplayConfig, SeqNumSource,
 };
 
 impl FeedConfig {
@@ -69,7 +70,7 @@ impl Document {
         }
     }
 
-    fn settings_keys(&mut self, settings: &Settings) {
+    fn settings_keys(&mut self, settings: &HandlerConfig) {
         self.raw(
             "templates",
             match &settings.templates[..] {
@@ -93,7 +94,7 @@ impl Document {
     }
 
     /// Writes settings with their tables; `prefix` is empty or ends with a dot.
-    fn settings(&mut self, prefix: &str, settings: &Settings) {
+    fn settings(&mut self, prefix: &str, settings: &HandlerConfig) {
         self.settings_keys(settings);
         let arbitration = &settings.arbitration;
         self.table(&format!("{prefix}arbitration"), |table| {
@@ -125,7 +126,7 @@ impl Document {
         });
     }
 
-    fn channel(&mut self, channel: &Channel) {
+    fn channel(&mut self, channel: &ChannelConfig) {
         let path = format!("channels.{}", channel.name);
         self.heading(&path);
         self.text("description", channel.description.as_deref());
@@ -141,14 +142,14 @@ impl Document {
         }
     }
 
-    fn lines(&mut self, path: &str, lines: &Lines) {
+    fn lines(&mut self, path: &str, lines: &LinesConfig) {
         self.table(path, |table| {
             table.raw("a", lines.a.as_ref().map(address));
             table.raw("b", lines.b.as_ref().map(address));
         });
     }
 
-    fn replay(&mut self, path: &str, replay: &Replay) {
+    fn replay(&mut self, path: &str, replay: &ReplayConfig) {
         self.heading(path);
         self.raw("addresses", Some(array(&replay.addresses, |address| quoted(address))));
         self.text("user", replay.login.user.as_deref());
@@ -159,7 +160,7 @@ impl Document {
         self.duration("timeout", replay.timeout);
     }
 
-    fn instrument(&mut self, path: &str, instrument: &Instrument) {
+    fn instrument(&mut self, path: &str, instrument: &InstrumentConfig) {
         let _ = writeln!(self.text, "\n[[{path}]]");
         self.text("id", Some(&instrument.id));
         self.text("symbol", instrument.symbol.as_deref());

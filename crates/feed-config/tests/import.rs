@@ -3,8 +3,8 @@
 use std::path::Path;
 use tickwire_testing::shared;
 
-use tickwire_feed_config::import::{Format, Imported, import};
-use tickwire_feed_config::{Address, BooksBy, Channel, FeedConfig, Lines};
+use tickwire_feed_config::import::{ImportFormat, Imported, import};
+use tickwire_feed_config::{Address, BooksBy, ChannelConfig, FeedConfig, LinesConfig};
 
 const CME: &str = include_str!("../testdata/cme.xml");
 const SPECTRA: &str = include_str!("../testdata/moex_spectra.xml");
@@ -23,7 +23,7 @@ fn errors(text: &str) -> String {
     import(text, Path::new("templates.xml")).unwrap_err().to_string()
 }
 
-fn channel<'i>(imported: &'i Imported, name: &str) -> &'i Channel {
+fn channel<'i>(imported: &'i Imported, name: &str) -> &'i ChannelConfig {
     imported.config.channel(name).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn names(imported: &Imported) -> Vec<&str> {
 }
 
 /// Returns lines in short form: `source@group:port`.
-fn short(lines: &Lines) -> [String; 2] {
+fn short(lines: &LinesConfig) -> [String; 2] {
     [&lines.a, &lines.b].map(|address| match address {
         None => String::new(),
         Some(Address::Capture(path)) => path.display().to_string(),
@@ -48,7 +48,7 @@ fn short(lines: &Lines) -> [String; 2] {
 #[test]
 fn cme_channels_have_all_their_feeds() {
     let imported = imported(CME);
-    assert_eq!(imported.format, Format::Cme);
+    assert_eq!(imported.format, ImportFormat::Cme);
     assert_eq!(names(&imported), ["910", "911"]);
     let channel = channel(&imported, "910");
     assert_eq!(channel.description.as_deref(), Some("Equity index futures"));
@@ -63,7 +63,7 @@ fn cme_channels_have_all_their_feeds() {
 #[test]
 fn moex_spectra_groups_become_channels() {
     let imported = imported(SPECTRA);
-    assert_eq!(imported.format, Format::MoexSpectra);
+    assert_eq!(imported.format, ImportFormat::MoexSpectra);
     assert_eq!(names(&imported), ["fut-book-20", "fut-info", "orders-log"]);
     let book = channel(&imported, "fut-book-20");
     assert_eq!(short(&book.lines), ["192.0.2.1@233.252.0.1:9001", "192.0.2.2@233.252.0.2:9001"]);
@@ -85,7 +85,7 @@ fn moex_spectra_groups_become_channels() {
 #[test]
 fn moex_asts_streams_share_definitions_and_replay() {
     let imported = imported(ASTS);
-    assert_eq!(imported.format, Format::MoexAsts);
+    assert_eq!(imported.format, ImportFormat::MoexAsts);
     assert_eq!(names(&imported), ["fond-ol", "fond-tl"]);
     let orders = channel(&imported, "fond-ol");
     assert_eq!(
@@ -105,7 +105,7 @@ fn moex_asts_streams_share_definitions_and_replay() {
 #[test]
 fn libtrading_captures_groups_and_instruments() {
     let imported = imported(LIBTRADING);
-    assert_eq!(imported.format, Format::Libtrading);
+    assert_eq!(imported.format, ImportFormat::Libtrading);
     let channel = channel(&imported, "main");
     assert_eq!(short(&channel.lines), ["increment_a.dat", "increment_b.dat"]);
     assert_eq!(short(&channel.snapshots)[0], "192.0.2.1@233.252.0.61:9061 on 192.0.2.200");

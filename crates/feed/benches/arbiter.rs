@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Line};
 
 /// Bytes of a packet: one message of about five entries.
 const PACKET: [u8; 200] = [7; 200];
@@ -51,11 +51,11 @@ impl Bench {
 
     fn handle(&mut self, line: Line) {
         let next = self.arbiter.handle_packet(self.now_ns, line, self.seq_num, &PACKET[..]);
-        if let Some(Output::Deliver { seq_num, .. }) = black_box(next) {
+        if let Some(ArbiterOutput::Deliver { seq_num, .. }) = black_box(next) {
             self.advance(seq_num);
         }
         while let Some(output) = self.arbiter.poll_output() {
-            let Output::Deliver { seq_num, .. } = black_box(output) else { continue };
+            let ArbiterOutput::Deliver { seq_num, .. } = black_box(output) else { continue };
             self.advance(seq_num);
         }
     }

@@ -37,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::book::{Amount, Book, INLINE, Level, Side};
 use crate::market::{BookKind, Instrument};
-use seqlock::{Seqlock, Words};
+use seqlock::{Seqlock, SeqlockWords};
 
 /// Most levels per side that are published.
 pub const TOP_LEVELS: usize = INLINE;
@@ -59,14 +59,14 @@ const FIRST_CHUNK: usize = 64;
 const CHUNKS: usize = 20;
 
 /// One book.
-type Entry = Seqlock<BOOK_WORDS>;
+type BoardEntry = Seqlock<BOOK_WORDS>;
 
 /// Entries in chunks that never move, so that readers need no lock while the writer adds more.
-struct Entries {
-    chunks: [OnceLock<Box<[Entry]>>; CHUNKS],
+struct BoardEntries {
+    chunks: [OnceLock<Box<[BoardEntry]>>; CHUNKS],
 }
 
-impl Entries {
+impl BoardEntries {
     fn new() -> Self {
         Self { chunks: std::array::from_fn(|_| OnceLock::new()) }
     }
@@ -77,21 +77,23 @@ impl Entries {
         (chunk, index - FIRST_CHUNK * ((1 << chunk) - 1))
     }
 
-    fn get(&self, index: usize) -> Option<&Entry> {
+    fn get(&self, index: usize) -> Option<&BoardEntry> {
         let (chunk, at) = Self::place(index);
         self.chunks.get(chunk)?.get()?.get(at)
     }
 
-    fn get_or_add(&self, index: usize) -> Option<&Entry> {
+    fn get_or_add(&self, index: usize) -> Option<&BoardEntry> {
         let (chunk, at) = Self::place(index);
         let entries = self.chunks.get(chunk)?;
-        entries.get_or_init(|| (0..FIRST_CHUNK << chunk).map(|_| Entry::new()).collect()).get(at)
+        entries
+            .get_or_init(|| (0..FIRST_CHUNK << chunk).map(|_| BoardEntry::new()).collect())
+            .get(at)
     }
 }
 
 /// Publishes books. See the [module](self).
 pub struct Board {
-    entries: Arc<Entries>,
+    entries: Arc<BoardEntries>,
 }
 
 impl std::fmt::Debug for Board {
@@ -109,7 +111,7 @@ impl Default for Board {
 impl Board {
     /// Creates a board without books.
     pub fn new() -> Self {
-        Self { entries: Arc::new(Entries::new()) }
+        Self { entries: Arc::new(BoardEntries::new()) }
     }
 
     /// Returns a reader of this board. Readers can be cloned and sent to other threads.
@@ -270,7 +272,7 @@ impl Top {
 /// Reads books that another thread publishes. See the [module](self).
 #[derive(Clone)]
 pub struct BoardReader {
-    entries: Arc<Entries>,
+    entries: Arc<BoardEntries>,
 }
 
 impl std::fmt::Debug for BoardReader {
@@ -301,7 +303,7 @@ impl BoardReader {
 }
 
 /// Copies an entry. A torn copy is discarded by the caller, so no value in it is trusted here.
-fn copy(words: Words<'_, BOOK_WORDS>) -> Top {
+fn copy(words: SeqlockWords<'_, BOOK_WORDS>) -> Top {
     let state = words.get(STATE);
     let mut top = Top {
         levels: [[Level::NONE; TOP_LEVELS]; 2],

@@ -17,11 +17,11 @@
 //! # Examples
 //!
 //! ```
-//! use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+//! use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 //! use tickwire_feed::framing::{Framer, Preset};
 //!
 //! let file = [0, 0, 0, 7, 0, 0, 0, 42, 1, 0xC0, 0x81];
-//! let options = CaptureOptions::new().format(Format::U32Be);
+//! let options = CaptureOptions::new().format(CaptureFormat::U32Be);
 //! let mut reader = CaptureReader::open(&file[..], options)?;
 //! let mut framer = Framer::new(Preset::Cme.framing());
 //!

@@ -18,22 +18,22 @@
 //!
 //! ```
 //! use tickwire_feed::arbiter::{ArbiterOptions, Line};
-//! use tickwire_feed::opra::{Event, LineHandler};
-//! use tickwire_opra::{Version, generate};
+//! use tickwire_feed::opra::{LineHandler, OpraEvent};
+//! use tickwire_opra::{OpraVersion, generate};
 //!
-//! let packets = generate::trace(Version::V2, 1, 100)?;
+//! let packets = generate::trace(OpraVersion::V2, 1, 100)?;
 //! let mut handler = LineHandler::new(ArbiterOptions::default());
 //! let mut messages = 0;
 //! for packet in &packets {
 //!     handler.handle_packet(0, Line::A, packet);
 //!     handler.handle_packet(0, Line::B, packet);
 //!     while let Some(event) = handler.poll_event(|_message| messages += 1) {
-//!         assert!(matches!(event, Event::Packet { result: Ok(_), .. }));
+//!         assert!(matches!(event, OpraEvent::Packet { result: Ok(_), .. }));
 //!     }
 //! }
 //! assert!(messages >= 100);
 //! assert_eq!(handler.arbiter().counters().delivered, packets.len() as u64);
-//! # Ok::<(), tickwire_opra::EncodeError>(())
+//! # Ok::<(), tickwire_opra::OpraEncodeError>(())
 //! ```
 
 mod driven;
@@ -45,9 +45,9 @@ pub use market::OpraAdapter;
 
 use std::collections::VecDeque;
 
-use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
+use tickwire_opra::{Decode, OpraError, OpraMessage, OpraSummary, OpraVersion, bottom_up, peek};
 
-use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
+use crate::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Gap, Line};
 use crate::digest::digest;
 use reset::{LineReset, ResetOccurrence};
 
@@ -58,8 +58,8 @@ const SEEN_MAX: usize = 64;
 
 /// Output of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A packet was decoded, and its messages have been passed on. [`Summary::warnings`] has its
+pub enum OpraEvent {
+    /// A packet was decoded, and its messages have been passed on. [`OpraSummary::warnings`] has its
     /// irregularities; after an error the rest of the packet is lost.
     Packet {
         /// Number of its first message, from the packet header.
@@ -69,7 +69,7 @@ pub enum Event {
         /// Arrival time, as passed to [`LineHandler::handle_packet`].
         received_ns: u64,
         /// Result of decoding the packet.
-        result: Result<Summary, Error>,
+        result: Result<OpraSummary, OpraError>,
     },
     /// Messages that arrived on neither line in time.
     Gap(Gap),
@@ -98,16 +98,16 @@ pub struct LineHandlerCounters {
 
 /// A packet that could not be decoded, while a copy is expected.
 #[derive(Clone, Copy, Debug)]
-struct Rejected {
-    packet: Delivered,
-    error: Error,
+struct RejectedOpraPacket {
+    packet: DeliveredPacket,
+    error: OpraError,
     /// Messages passed on before the error.
     shown: u32,
 }
 
 /// Properties of a packet besides its bytes.
 #[derive(Clone, Copy, Debug)]
-struct Delivered {
+struct DeliveredPacket {
     seq_num: u64,
     line: Line,
     received_ns: u64,
@@ -117,26 +117,26 @@ struct Delivered {
 }
 
 /// A packet after an attempt to decode it.
-struct Attempt {
-    packet: Delivered,
+struct DecodeAttempt {
+    packet: DeliveredPacket,
     has_header: bool,
     /// Messages passed on: those before the error, or all.
     shown: u32,
-    result: Result<Summary, Error>,
+    result: Result<OpraSummary, OpraError>,
 }
 
-impl Attempt {
+impl DecodeAttempt {
     /// Decodes a packet; messages that a rejected copy of it has passed on are skipped.
     fn new(
-        decoder: &mut bottom_up::Decoder,
+        decoder: &mut bottom_up::BottomUpDecoder,
         (seq_num, line, received_ns): (u64, Line, u64),
         bytes: &[u8],
-        rejected: Option<Rejected>,
-        mut visit: impl FnMut(Message<'_>),
+        rejected: Option<RejectedOpraPacket>,
+        mut visit: impl FnMut(OpraMessage<'_>),
     ) -> Self {
         let header = peek(bytes).and_then(|(_, header)| header);
         let count = header.and_then(|header| header.count());
-        let packet = Delivered { seq_num, line, received_ns, digest: digest(bytes), count };
+        let packet = DeliveredPacket { seq_num, line, received_ns, digest: digest(bytes), count };
         let known = rejected.map_or(0, |rejected| rejected.shown);
         let mut shown = 0;
         let result = decoder.decode_packet(bytes, |message| {
@@ -162,13 +162,13 @@ struct Repeat {
 /// [module](self).
 pub struct LineHandler {
     arbiter: Arbiter,
-    decoder: bottom_up::Decoder,
+    decoder: bottom_up::BottomUpDecoder,
     /// The last number used by a delivered packet.
     last_used: Option<u64>,
     /// Digests of the packets seen with that number.
     seen: Vec<u64>,
     repeats: VecDeque<Repeat>,
-    rejected: Option<Rejected>,
+    rejected: Option<RejectedOpraPacket>,
     /// Number, line and time of the packet in `next_bytes`, the next one in order.
     next: Option<(u64, Line, u64)>,
     next_bytes: Vec<u8>,
@@ -184,7 +184,7 @@ impl LineHandler {
             // A line integrity message repeats a number with other content; that is no disagreement
             // of lines.
             arbiter: Arbiter::new(ArbiterOptions { differing_max: u32::MAX, ..options }),
-            decoder: bottom_up::Decoder::new(),
+            decoder: bottom_up::BottomUpDecoder::new(),
             last_used: None,
             seen: Vec::new(),
             repeats: VecDeque::new(),
@@ -223,8 +223,8 @@ impl LineHandler {
         now_ns: u64,
         line: Line,
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Option<Event> {
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Option<OpraEvent> {
         let source = self.sort_packet(now_ns, line, packet)?;
         self.decode_next(source, packet, visit)
     }
@@ -234,11 +234,11 @@ impl LineHandler {
         &mut self,
         source: (u64, Line, u64),
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Option<Event> {
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Option<OpraEvent> {
         let Self { decoder, rejected, .. } = self;
         let known = rejected.take_if(|rejected| rejected.packet.seq_num == source.0);
-        let attempt = Attempt::new(decoder, source, packet, known, visit);
+        let attempt = DecodeAttempt::new(decoder, source, packet, known, visit);
         self.end_attempt(attempt)
     }
 
@@ -298,11 +298,11 @@ impl LineHandler {
 
     /// Returns the next event, after passing the messages of a packet to `visit`. `None` if there
     /// is nothing to do but wait.
-    pub fn poll_event(&mut self, mut visit: impl FnMut(Message<'_>)) -> Option<Event> {
+    pub fn poll_event(&mut self, mut visit: impl FnMut(OpraMessage<'_>)) -> Option<OpraEvent> {
         if let Some(repeat) = self.repeats.pop_front() {
             let Repeat { seq_num, line, received_ns, bytes } = repeat;
             let result = self.decoder.decode_packet(&bytes, visit);
-            return Some(Event::Packet { seq_num, line, received_ns, result });
+            return Some(OpraEvent::Packet { seq_num, line, received_ns, result });
         }
         if let Some(source) = self.next.take() {
             let packet = std::mem::take(&mut self.next_bytes);
@@ -314,29 +314,33 @@ impl LineHandler {
         }
         loop {
             match self.arbiter.poll_output()? {
-                Output::Deliver { seq_num, line, received_ns, packet, .. } => {
+                ArbiterOutput::Deliver { seq_num, line, received_ns, packet, .. } => {
                     let Self { decoder, rejected, .. } = self;
                     let known = rejected.take_if(|rejected| rejected.packet.seq_num == seq_num);
                     let source = (seq_num, line, received_ns);
-                    let decoded = Attempt::new(decoder, source, packet.bytes(), known, &mut visit);
+                    let decoded =
+                        DecodeAttempt::new(decoder, source, packet.bytes(), known, &mut visit);
                     if let Some(event) = self.end_attempt(decoded) {
                         return Some(event);
                     }
                 }
-                Output::Gap(gap) => {
-                    let is_own = |rejected: &mut Rejected| rejected.packet.seq_num == gap.first;
-                    if let Some(Rejected { packet, error, .. }) = self.rejected.take_if(is_own) {
+                ArbiterOutput::Gap(gap) => {
+                    let is_own =
+                        |rejected: &mut RejectedOpraPacket| rejected.packet.seq_num == gap.first;
+                    if let Some(RejectedOpraPacket { packet, error, .. }) =
+                        self.rejected.take_if(is_own)
+                    {
                         return Some(self.end_packet(packet, true, Err(error)));
                     }
                     self.last_used = Some(gap.last());
                     self.seen.clear();
-                    return Some(Event::Gap(gap));
+                    return Some(OpraEvent::Gap(gap));
                 }
-                Output::Reset { seq_num } => {
+                ArbiterOutput::Reset { seq_num } => {
                     self.rejected = None;
                     self.last_used = None;
                     self.seen.clear();
-                    return Some(Event::Reset { seq_num });
+                    return Some(OpraEvent::Reset { seq_num });
                 }
             }
         }
@@ -344,12 +348,12 @@ impl LineHandler {
 
     /// Rejects a packet that could not be decoded, so that the arbiter may deliver a copy; returns
     /// the event of any other packet.
-    fn end_attempt(&mut self, attempt: Attempt) -> Option<Event> {
-        let Attempt { packet, has_header, shown, result } = attempt;
+    fn end_attempt(&mut self, attempt: DecodeAttempt) -> Option<OpraEvent> {
+        let DecodeAttempt { packet, has_header, shown, result } = attempt;
         match result {
             Err(error) if self.arbiter.reject() => {
                 self.counters.rejected += 1;
-                self.rejected = Some(Rejected { packet, error, shown });
+                self.rejected = Some(RejectedOpraPacket { packet, error, shown });
                 None
             }
             result => Some(self.end_packet(packet, has_header, result)),
@@ -359,24 +363,24 @@ impl LineHandler {
     /// Completes a packet and the numbers of its messages.
     fn end_packet(
         &mut self,
-        packet: Delivered,
+        packet: DeliveredPacket,
         has_header: bool,
-        result: Result<Summary, Error>,
-    ) -> Event {
-        let Delivered { seq_num, line, received_ns, digest, count } = packet;
+        result: Result<OpraSummary, OpraError>,
+    ) -> OpraEvent {
+        let DeliveredPacket { seq_num, line, received_ns, digest, count } = packet;
         let decoded = || result.ok().map(|summary| summary.messages);
         let count = if has_header { count } else { decoded() };
         self.arbiter.advance_to(seq_num.saturating_add(count.unwrap_or(1).into()));
         self.last_used = self.arbiter.next_seq_num().and_then(|next| next.checked_sub(1));
         self.seen.clear();
         self.seen.push(digest);
-        Event::Packet { seq_num, line, received_ns, result }
+        OpraEvent::Packet { seq_num, line, received_ns, result }
     }
 
     /// Returns the number of the first message of a packet.
     fn seq_num_of(&mut self, packet: &[u8]) -> Option<u64> {
         match peek(packet)? {
-            (Version::V2, Some(header)) => header.seq_num(),
+            (OpraVersion::V2, Some(header)) => header.seq_num(),
             // In the old version only messages have the number.
             _ => self.decoder.decode_packet(packet, |_| {}).ok()?.first_seq_num,
         }
@@ -427,10 +431,10 @@ impl Ports {
 mod tests {
     use super::*;
     use crate::arbiter::UnexpectedPolicy;
-    use tickwire_opra::{Draft, Encoder, Field, generate};
+    use tickwire_opra::{Field, OpraEncoder, OpraMessageDraft, generate};
 
     fn trace() -> Vec<Vec<u8>> {
-        generate::trace(Version::V2, 3, 2_000).expect("generates")
+        generate::trace(OpraVersion::V2, 3, 2_000).expect("generates")
     }
 
     /// A line integrity packet; `minute` makes its bytes distinct.
@@ -439,7 +443,7 @@ mod tests {
     }
 
     fn control(message_type: u8, seq_num: u64, minute: u32) -> Vec<u8> {
-        let mut draft = Draft::new(Version::V2);
+        let mut draft = OpraMessageDraft::new(OpraVersion::V2);
         for (field, value) in [
             (Field::Category, u32::from(b'H')),
             (Field::MessageType, message_type.into()),
@@ -450,7 +454,7 @@ mod tests {
             draft.set_number(field, value);
         }
         draft.set_seq_num(seq_num);
-        let mut encoder = Encoder::new(Version::V2);
+        let mut encoder = OpraEncoder::new(OpraVersion::V2);
         encoder.begin(seq_num);
         encoder.push(&draft.message().expect("complete")).expect("encodes");
         encoder.finish().expect("finishes").to_vec()
@@ -461,9 +465,9 @@ mod tests {
         let (mut seq_nums, mut gaps) = (Vec::new(), Vec::new());
         loop {
             match handler.poll_event(|message| seq_nums.extend(message.seq_num())) {
-                Some(Event::Packet { result, .. }) => assert_eq!(result.map(drop), Ok(())),
-                Some(Event::Gap(gap)) => gaps.push(gap.count),
-                Some(Event::Reset { .. }) => {}
+                Some(OpraEvent::Packet { result, .. }) => assert_eq!(result.map(drop), Ok(())),
+                Some(OpraEvent::Gap(gap)) => gaps.push(gap.count),
+                Some(OpraEvent::Reset { .. }) => {}
                 None => return (seq_nums, gaps),
             }
         }
@@ -505,7 +509,7 @@ mod tests {
                 handler.handle_packet(index as u64, line, packet);
                 seq_nums.extend(poll_all(&mut handler).0);
             }
-            bottom_up::Decoder::new()
+            bottom_up::BottomUpDecoder::new()
                 .decode_packet(packet, |message| expected.extend(message.seq_num()))
                 .expect("decodes");
         }
@@ -532,7 +536,7 @@ mod tests {
             }
             handler.handle_timeout(now_ns + pause_ns);
             seq_nums.extend(poll_all(&mut handler).0);
-            bottom_up::Decoder::new()
+            bottom_up::BottomUpDecoder::new()
                 .decode_packet(packet, |message| expected.extend(message.seq_num()))
                 .expect("decodes");
         }
@@ -560,8 +564,8 @@ mod tests {
                 handler.handle_packet(0, line, packet);
                 while let Some(event) = handler.poll_event(|_| {}) {
                     match event {
-                        Event::Packet { seq_num, result: Err(_), .. } => errors.push(seq_num),
-                        Event::Packet { .. } => {}
+                        OpraEvent::Packet { seq_num, result: Err(_), .. } => errors.push(seq_num),
+                        OpraEvent::Packet { .. } => {}
                         other => panic!("{other:?}"),
                     }
                 }
@@ -575,7 +579,8 @@ mod tests {
     /// Line B is some packets behind. Line A loses those of them that `lost` names, by their
     /// distance before the reset.
     fn assert_resets_once(lost: &[i64]) {
-        let (before, after) = (trace(), generate::trace(Version::V2, 5, 500).expect("generates"));
+        let (before, after) =
+            (trace(), generate::trace(OpraVersion::V2, 5, 500).expect("generates"));
         let first_of =
             |packets: &[Vec<u8>]| peek(&packets[0]).and_then(|(_, head)| head?.seq_num());
         let first = first_of(&after).expect("numbered");
@@ -588,9 +593,9 @@ mod tests {
             while let Some(event) = handler.poll_event(|message| messages.extend(message.seq_num()))
             {
                 match event {
-                    Event::Packet { result, .. } => assert_eq!(result.map(drop), Ok(())),
-                    Event::Reset { seq_num } => resets.push(seq_num),
-                    Event::Gap(gap) => panic!("{gap:?}"),
+                    OpraEvent::Packet { result, .. } => assert_eq!(result.map(drop), Ok(())),
+                    OpraEvent::Reset { seq_num } => resets.push(seq_num),
+                    OpraEvent::Gap(gap) => panic!("{gap:?}"),
                 }
             }
         };
@@ -603,8 +608,8 @@ mod tests {
             }
         }
         for packet in &sent {
-            let visit = |message: Message<'_>| expected.extend(message.seq_num());
-            bottom_up::Decoder::new().decode_packet(packet, visit).expect("decodes");
+            let visit = |message: OpraMessage<'_>| expected.extend(message.seq_num());
+            bottom_up::BottomUpDecoder::new().decode_packet(packet, visit).expect("decodes");
         }
         assert_eq!((messages == expected, resets), (true, vec![first - 1]), "{lost:?}");
         assert_eq!(handler.arbiter().line_counters(Line::B).unexpected, 0);
@@ -707,7 +712,7 @@ mod tests {
                 while let Some(event) =
                     handler.poll_event(|message| seq_nums.extend(message.seq_num()))
                 {
-                    resets += u32::from(matches!(event, Event::Reset { .. }));
+                    resets += u32::from(matches!(event, OpraEvent::Reset { .. }));
                 }
             }
         }
@@ -752,7 +757,7 @@ mod tests {
 
     #[test]
     fn the_old_version_is_numbered_by_its_messages() {
-        let packets = generate::trace(Version::V1, 3, 200).expect("generates");
+        let packets = generate::trace(OpraVersion::V1, 3, 200).expect("generates");
         let mut handler = LineHandler::new(ArbiterOptions::default());
         let mut seq_nums = Vec::new();
         for packet in &packets {

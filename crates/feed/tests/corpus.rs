@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framer, Preset};
 use tickwire_testing::shared;
 
@@ -28,7 +28,7 @@ fn every_packet_is_read_and_framed() {
         let file = File::open(path).unwrap();
         let options = CaptureOptions::new().file_name(name);
         let mut reader = CaptureReader::open(file, options).unwrap();
-        assert_eq!(reader.format(), Format::U32Be, "{name}");
+        assert_eq!(reader.format(), CaptureFormat::U32Be, "{name}");
         let mut framer = Framer::new(preset.framing());
         while let Some(packet) = reader.next_packet().unwrap() {
             let mut segments = framer.split(packet.bytes);

@@ -12,27 +12,27 @@ use std::path::Path;
 
 use tickwire_fix::Dictionary;
 
-use crate::{Error, Generator};
+use crate::{FixCodegenError, FixGenerator};
 
 /// Generates `out` from a QuickFIX or Orchestra dictionary, and a session dictionary for FIX 5.0
 /// and later. If `messages` is empty, all messages are generated. Tells cargo to run again when a
 /// dictionary changes.
 ///
 /// # Errors
-/// [`Error::File`] with all problems of a dictionary, and the errors of [`Generator::generate`].
+/// [`FixCodegenError::File`] with all problems of a dictionary, and the errors of [`FixGenerator::generate`].
 pub fn write(
     dictionary: &Path,
     session: Option<&Path>,
     messages: &[&str],
     out: &Path,
-) -> Result<(), Error> {
+) -> Result<(), FixCodegenError> {
     for path in [Some(dictionary), session].into_iter().flatten() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let application = read(dictionary)?;
     let session = session.map(read).transpose()?;
     let mut generator =
-        Generator::new(&application).session(session.as_ref().unwrap_or(&application));
+        FixGenerator::new(&application).session(session.as_ref().unwrap_or(&application));
     if !messages.is_empty() {
         generator = generator.messages(messages.iter().copied());
     }
@@ -40,12 +40,12 @@ pub fn write(
     fs::write(out, source).map_err(|error| file("write", out, &error))
 }
 
-fn read(path: &Path) -> Result<Dictionary, Error> {
+fn read(path: &Path) -> Result<Dictionary, FixCodegenError> {
     let bytes = fs::read(path).map_err(|error| file("read", path, &error))?;
     let parsed = Dictionary::parse_bytes(&bytes);
-    parsed.map_err(|problems| Error::File(format!("{}: {problems}", path.display())))
+    parsed.map_err(|problems| FixCodegenError::File(format!("{}: {problems}", path.display())))
 }
 
-fn file(action: &str, path: &Path, error: &std::io::Error) -> Error {
-    Error::File(format!("cannot {action} {}: {error}", path.display()))
+fn file(action: &str, path: &Path, error: &std::io::Error) -> FixCodegenError {
+    FixCodegenError::File(format!("cannot {action} {}: {error}", path.display()))
 }

@@ -7,7 +7,7 @@ use tickwire_fix::rt::Layout;
 /// The reason why nothing was generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Error {
+pub enum FixCodegenError {
     /// The dictionary has no message with this name or type.
     UnknownMessage(String),
     /// The dictionary has no header: FIX 5.0 takes it from the dictionary of FIXT 1.1.
@@ -19,7 +19,7 @@ pub enum Error {
     File(String),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for FixCodegenError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownMessage(name) => {
@@ -39,4 +39,4 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for FixCodegenError {}

@@ -4,15 +4,15 @@ use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::MessageDef;
 
 use crate::emit;
-use crate::error::Error;
-use crate::plan::{Planner, Role};
+use crate::error::FixCodegenError;
+use crate::plan::{Planner, StructRole};
 
 /// Tags that the reader and the writer handle: BeginString, BodyLength, MsgType and CheckSum.
 const FRAME: [u32; 4] = [8, 9, 35, 10];
 
 /// Generates the source of a module from a dictionary.
 #[derive(Clone, Debug)]
-pub struct Generator<'d> {
+pub struct FixGenerator<'d> {
     application: &'d Dictionary,
     session: &'d Dictionary,
     wanted: Option<Vec<String>>,
@@ -21,8 +21,8 @@ pub struct Generator<'d> {
     note: String,
 }
 
-impl<'d> Generator<'d> {
-    /// The default of [`Generator::accessors_max`]: more than any of the dictionaries of
+impl<'d> FixGenerator<'d> {
+    /// The default of [`FixGenerator::accessors_max`]: more than any of the dictionaries of
     /// `tickwire-fix` needs.
     pub const ACCESSORS_MAX: usize = 14_000;
 
@@ -52,7 +52,7 @@ impl<'d> Generator<'d> {
         self
     }
 
-    /// Also generates the session's messages if [`Generator::messages`] limits the selection.
+    /// Also generates the session's messages if [`FixGenerator::messages`] limits the selection.
     pub fn session_messages(mut self) -> Self {
         self.admin = true;
         self.wanted.get_or_insert_default();
@@ -63,7 +63,7 @@ impl<'d> Generator<'d> {
     /// it, the components that repeat most become traits, whose accessors are generated once; users
     /// must have the trait in scope.
     ///
-    /// The compiler needs about 30 KB for each member. Default [`Generator::ACCESSORS_MAX`].
+    /// The compiler needs about 30 KB for each member. Default [`FixGenerator::ACCESSORS_MAX`].
     pub fn accessors_max(mut self, members: usize) -> Self {
         self.accessors_max = members;
         self
@@ -81,37 +81,37 @@ impl<'d> Generator<'d> {
     /// in one.
     ///
     /// # Errors
-    /// [`Error::UnknownMessage`], [`Error::NoHeader`], [`Error::TooLarge`].
-    pub fn generate(&self) -> Result<String, Error> {
+    /// [`FixCodegenError::UnknownMessage`], [`FixCodegenError::NoHeader`], [`FixCodegenError::TooLarge`].
+    pub fn generate(&self) -> Result<String, FixCodegenError> {
         if self.session.header().is_empty() {
-            return Err(Error::NoHeader);
+            return Err(FixCodegenError::NoHeader);
         }
         let is_selected = self.selection()?;
         let mut planner = Planner::new(self.application);
         // All messages get their names, so that no name depends on the selection.
         let messages = self.application.messages();
         let names = planner.message_names(messages);
-        planner.add_frame(self.session, Role::Header, self.session.header(), &FRAME);
-        planner.add_frame(self.session, Role::Trailer, self.session.trailer(), &FRAME);
+        planner.add_frame(self.session, StructRole::Header, self.session.header(), &FRAME);
+        planner.add_frame(self.session, StructRole::Trailer, self.session.trailer(), &FRAME);
         for ((ident, message), is_selected) in names.into_iter().zip(messages).zip(is_selected) {
             planner.add_message(ident, message, is_selected);
         }
         let plan = planner.finish(self.accessors_max);
         if let Some(name) = emit::too_large(&plan) {
-            return Err(Error::TooLarge(name.to_owned()));
+            return Err(FixCodegenError::TooLarge(name.to_owned()));
         }
         Ok(format!("{}{}", self.note, emit::module(&plan, self.session.begin_string())))
     }
 
     /// Returns for each message whether it is generated.
-    fn selection(&self) -> Result<Vec<bool>, Error> {
+    fn selection(&self) -> Result<Vec<bool>, FixCodegenError> {
         let all = self.application.messages();
         let Some(wanted) = &self.wanted else { return Ok(vec![true; all.len()]) };
         let is = |message: &MessageDef, name: &String| {
             message.name() == name || message.msg_type() == name
         };
         if let Some(unknown) = wanted.iter().find(|name| !all.iter().any(|m| is(m, name))) {
-            return Err(Error::UnknownMessage(unknown.clone()));
+            return Err(FixCodegenError::UnknownMessage(unknown.clone()));
         }
         let is_selected = |message: &MessageDef| {
             (self.admin && message.is_admin()) || wanted.iter().any(|name| is(message, name))
@@ -135,10 +135,10 @@ mod tests {
     fn names_do_not_depend_on_which_messages_are_generated() {
         for text in [&shipped::FIX42, &shipped::FIX44] {
             let dictionary = Dictionary::parse_quickfix(text).expect("loads");
-            let all = Generator::new(&dictionary).generate().expect("fits");
+            let all = FixGenerator::new(&dictionary).generate().expect("fits");
             let all = items(&all);
             for message in dictionary.messages() {
-                let one = Generator::new(&dictionary).messages([message.name()]);
+                let one = FixGenerator::new(&dictionary).messages([message.name()]);
                 let one = one.generate().expect("fits");
                 assert!(items(&one).is_subset(&all), "{}", message.name());
                 assert!(items(&one).len() < all.len());
@@ -154,7 +154,7 @@ mod tests {
     fn required_fields_are_arguments_up_to_four_and_a_struct_above() {
         let dictionary = Dictionary::parse_quickfix(&shipped::FIX42).expect("loads");
         let wanted =
-            Generator::new(&dictionary).messages(["D", "F", "0"]).generate().expect("fits");
+            FixGenerator::new(&dictionary).messages(["D", "F", "0"]).generate().expect("fits");
         assert!(wanted.contains("pub struct NewOrderSingleRequired<'m> {"));
         assert!(wanted.contains("    pub fn new(required: NewOrderSingleRequired<'m>) -> Self {"));
         assert!(wanted.contains("    pub fn new() -> Self {"));

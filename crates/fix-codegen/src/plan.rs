@@ -5,7 +5,7 @@ mod blocks;
 use std::collections::HashMap;
 
 pub(crate) use blocks::BlockPlan;
-use tickwire_fix::dictionary::{FieldDef, FieldType, GroupDef, Member, MessageDef};
+use tickwire_fix::dictionary::{FieldDef, FixFieldType, GroupDef, MemberDef, MessageDef};
 use tickwire_fix::{Dictionary, Tag};
 
 use crate::names::{self, Scope};
@@ -32,7 +32,7 @@ const OWN_METHODS: [&str; 13] = [
 
 /// The representation of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FieldRepresentation {
     Boolean,
     Char,
     /// Bytes; the number is the tag of the preceding length field.
@@ -69,19 +69,19 @@ pub(crate) struct MemberPlan {
     /// Name of the constant that holds the tag as text.
     pub(crate) constant: String,
     pub(crate) required: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FieldRepresentation,
 }
 
 impl MemberPlan {
     /// True if it has methods that get and set it.
     pub(crate) const fn has_accessors(&self) -> bool {
-        !matches!(self.kind, Kind::Group(_) | Kind::Length)
+        !matches!(self.kind, FieldRepresentation::Group(_) | FieldRepresentation::Length)
     }
 }
 
 /// The role of a struct.
 #[derive(Clone, Debug)]
-pub(crate) enum Role {
+pub(crate) enum StructRole {
     /// A group entry that begins with this tag.
     Entry(u32),
     Header,
@@ -96,7 +96,7 @@ pub(crate) struct StructPlan {
     pub(crate) ident: String,
     /// Name in the dictionary.
     pub(crate) name: String,
-    pub(crate) role: Role,
+    pub(crate) role: StructRole,
     /// Rust name of the struct of required members.
     pub(crate) required: String,
     pub(crate) members: Vec<MemberPlan>,
@@ -130,28 +130,29 @@ pub(crate) struct EnumPlan {
 
 /// The contents of a module.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct DictionaryPlan {
     pub(crate) enums: Vec<EnumPlan>,
     pub(crate) structs: Vec<StructPlan>,
     pub(crate) blocks: Vec<BlockPlan>,
 }
 
-impl Plan {
+impl DictionaryPlan {
     /// Selects a struct and everything that it uses for generation.
     fn want(&mut self, index: usize) {
         let Some(found) = self.structs.get_mut(index).filter(|found| !found.is_wanted) else {
             return;
         };
         found.is_wanted = true;
-        let kinds: Vec<Kind> = found.members.iter().map(|member| member.kind.clone()).collect();
+        let kinds: Vec<FieldRepresentation> =
+            found.members.iter().map(|member| member.kind.clone()).collect();
         for kind in kinds {
             match kind {
-                Kind::Enum(index) | Kind::Multiple(Some(index)) => {
+                FieldRepresentation::Enum(index) | FieldRepresentation::Multiple(Some(index)) => {
                     if let Some(found) = self.enums.get_mut(index) {
                         found.is_wanted = true;
                     }
                 }
-                Kind::Group(index) => self.want(index),
+                FieldRepresentation::Group(index) => self.want(index),
                 _ => {}
             }
         }
@@ -177,26 +178,26 @@ impl Plan {
 /// Builds a plan.
 pub(crate) struct Planner<'d> {
     dictionary: &'d Dictionary,
-    plan: Plan,
+    plan: DictionaryPlan,
     types: Scope,
     constants: Scope,
     /// Enums by tag.
     enums: HashMap<u32, usize>,
     tag_constants: HashMap<u32, String>,
     /// Groups by their contents: groups with equal members share a struct.
-    groups: Vec<(u32, Vec<Shape>, usize)>,
+    groups: Vec<(u32, Vec<MemberShape>, usize)>,
 }
 
 /// A member of a group: tag, required, and the struct of a nested group.
-type Shape = (u32, bool, Option<usize>);
+type MemberShape = (u32, bool, Option<usize>);
 
 impl<'d> Planner<'d> {
     /// Creates a planner and reserves the names that the module uses itself.
     pub(crate) fn new(dictionary: &'d Dictionary) -> Self {
         let mut types = Scope::default();
-        let own = "AnyMessage Box Clone Copy Debug Decimal Default Eq Err Error Field From Header Into Item LocalMktDate Message \
-            MonthYear Multiple None Ok Option PartialEq Precision Result Self Some Stamped String Tag TagText \
-            Text Trailer UtcTime UtcTimestamp Vec Writer";
+        let own = "AnyMessage Box Clone Copy Debug Default Eq Err Field FixDecimal FixError FixMessage FixText From \
+            Header Into LocalMktDate MonthYear Multiple MultipleElement None Ok Option PartialEq Precision \
+            Result Self Some String Tag TagText TimeWithPrecision Trailer UtcTime UtcTimestamp Vec Writer";
         for name in own.split_whitespace() {
             types.take(name.to_owned(), "");
         }
@@ -215,15 +216,15 @@ impl<'d> Planner<'d> {
     pub(crate) fn add_frame(
         &mut self,
         dictionary: &'d Dictionary,
-        role: Role,
-        members: &[Member],
+        role: StructRole,
+        members: &[MemberDef],
         skip: &[u32],
     ) {
         let own = std::mem::replace(&mut self.dictionary, dictionary);
-        let members: Vec<Member> =
+        let members: Vec<MemberDef> =
             members.iter().filter(|member| !skip.contains(&member.tag.0)).copied().collect();
         let (ident, name) = match role {
-            Role::Trailer => ("Trailer", "trailer"),
+            StructRole::Trailer => ("Trailer", "trailer"),
             _ => ("Header", "header"),
         };
         let plans = self.members(ident, &members, 0);
@@ -235,20 +236,26 @@ impl<'d> Planner<'d> {
     /// Adds a message under a reserved name.
     pub(crate) fn add_message(&mut self, ident: String, message: &MessageDef, is_wanted: bool) {
         let members = self.members(&ident, message.members(), 0);
-        let role = Role::Message(message.msg_type().to_owned());
+        let role = StructRole::Message(message.msg_type().to_owned());
         let index = self.push(ident, message.name().to_owned(), role, members);
         if is_wanted {
             self.plan.want(index);
         }
     }
 
-    pub(crate) fn finish(mut self, accessors_max: usize) -> Plan {
+    pub(crate) fn finish(mut self, accessors_max: usize) -> DictionaryPlan {
         let components = self.dictionary.components();
         blocks::share(&mut self.plan, components, &mut self.types, accessors_max);
         self.plan
     }
 
-    fn push(&mut self, ident: String, name: String, role: Role, members: Vec<MemberPlan>) -> usize {
+    fn push(
+        &mut self,
+        ident: String,
+        name: String,
+        role: StructRole,
+        members: Vec<MemberPlan>,
+    ) -> usize {
         let required = self.types.take(format!("{ident}Required"), "");
         self.plan.structs.push(StructPlan {
             ident,
@@ -262,7 +269,7 @@ impl<'d> Planner<'d> {
         self.plan.structs.len() - 1
     }
 
-    fn members(&mut self, parent: &str, members: &[Member], depth: usize) -> Vec<MemberPlan> {
+    fn members(&mut self, parent: &str, members: &[MemberDef], depth: usize) -> Vec<MemberPlan> {
         let mut scope = Scope::default();
         for own in OWN_METHODS {
             scope.take(own.to_owned(), "");
@@ -271,19 +278,21 @@ impl<'d> Planner<'d> {
         for (at, member) in members.iter().enumerate() {
             let Some(field) = self.dictionary.field(member.tag) else { continue };
             let next = members.get(at + 1).and_then(|next| self.dictionary.field(next.tag));
-            let before = plans.last().filter(|before| before.kind == Kind::Length);
+            let before = plans.last().filter(|before| before.kind == FieldRepresentation::Length);
             let kind = match (member.group, before) {
                 (Some(group), _) => match self.dictionary.group(group) {
                     Some(group) if depth < DEPTH_MAX => {
-                        Kind::Group(self.group(parent, field, &group.clone(), depth))
+                        FieldRepresentation::Group(self.group(parent, field, &group.clone(), depth))
                     }
-                    _ => Kind::Uint,
+                    _ => FieldRepresentation::Uint,
                 },
-                (None, Some(before)) if field.field_type().is_data() => Kind::Data(before.tag),
+                (None, Some(before)) if field.field_type().is_data() => {
+                    FieldRepresentation::Data(before.tag)
+                }
                 (None, _) => self.kind(field, next),
             };
             let ident = match kind {
-                Kind::Group(_) => {
+                FieldRepresentation::Group(_) => {
                     names::field(field.name().strip_prefix("No").unwrap_or(field.name()))
                 }
                 _ => names::field(field.name()),
@@ -311,27 +320,37 @@ impl<'d> Planner<'d> {
         name
     }
 
-    fn kind(&mut self, field: &FieldDef, next: Option<&FieldDef>) -> Kind {
-        use FieldType as T;
+    fn kind(&mut self, field: &FieldDef, next: Option<&FieldDef>) -> FieldRepresentation {
+        use FixFieldType as T;
         match field.field_type() {
-            T::Length if next.is_some_and(|next| next.field_type().is_data()) => Kind::Length,
-            T::Length | T::NumInGroup | T::SeqNum | T::TagNum => Kind::Uint,
-            T::Int | T::DayOfMonth => self.listed(field, Repr::Int).map_or(Kind::Int, Kind::Enum),
-            T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => Kind::Decimal,
-            T::Boolean => Kind::Boolean,
+            T::Length if next.is_some_and(|next| next.field_type().is_data()) => {
+                FieldRepresentation::Length
+            }
+            T::Length | T::NumInGroup | T::SeqNum | T::TagNum => FieldRepresentation::Uint,
+            T::Int | T::DayOfMonth => self
+                .listed(field, Repr::Int)
+                .map_or(FieldRepresentation::Int, FieldRepresentation::Enum),
+            T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => {
+                FieldRepresentation::Decimal
+            }
+            T::Boolean => FieldRepresentation::Boolean,
             // Common dictionaries list longer values for character fields.
             T::Char => {
                 let listed = self.listed(field, Repr::Char);
-                listed.or_else(|| self.listed(field, Repr::Text)).map_or(Kind::Char, Kind::Enum)
+                listed
+                    .or_else(|| self.listed(field, Repr::Text))
+                    .map_or(FieldRepresentation::Char, FieldRepresentation::Enum)
             }
-            T::UtcTimestamp => Kind::UtcTimestamp,
-            T::UtcTimeOnly => Kind::UtcTime,
-            T::UtcDateOnly | T::LocalMktDate => Kind::Date,
-            T::MonthYear => Kind::MonthYear,
+            T::UtcTimestamp => FieldRepresentation::UtcTimestamp,
+            T::UtcTimeOnly => FieldRepresentation::UtcTime,
+            T::UtcDateOnly | T::LocalMktDate => FieldRepresentation::Date,
+            T::MonthYear => FieldRepresentation::MonthYear,
             T::MultipleCharValue | T::MultipleStringValue => {
-                Kind::Multiple(self.listed(field, Repr::Text))
+                FieldRepresentation::Multiple(self.listed(field, Repr::Text))
             }
-            _ => self.listed(field, Repr::Text).map_or(Kind::Text, Kind::Enum),
+            _ => self
+                .listed(field, Repr::Text)
+                .map_or(FieldRepresentation::Text, FieldRepresentation::Enum),
         }
     }
 
@@ -374,10 +393,10 @@ impl<'d> Planner<'d> {
         let name = count.name().strip_prefix("No").unwrap_or(count.name());
         let base = format!("{}Entry", names::camel(name));
         let members = self.members(&base, group.members(), depth + 1);
-        let shape: Vec<Shape> = members
+        let shape: Vec<MemberShape> = members
             .iter()
             .map(|member| match member.kind {
-                Kind::Group(index) => (member.tag, member.required, Some(index)),
+                FieldRepresentation::Group(index) => (member.tag, member.required, Some(index)),
                 _ => (member.tag, member.required, None),
             })
             .collect();
@@ -389,8 +408,12 @@ impl<'d> Planner<'d> {
         let is_first = self.groups.iter().all(|(count, ..)| *count != tag);
         let ident = if is_first { base } else { format!("{parent}{base}") };
         let ident = self.types.take(ident, "");
-        let index =
-            self.push(ident, count.name().to_owned(), Role::Entry(group.delimiter().0), members);
+        let index = self.push(
+            ident,
+            count.name().to_owned(),
+            StructRole::Entry(group.delimiter().0),
+            members,
+        );
         self.groups.push((tag, shape, index));
         index
     }

@@ -2,11 +2,13 @@
 //! `cargo run -p tickwire-fix-engine --example fix_acceptor`, and `fix_initiator` against it.
 
 use std::{collections::HashSet, error::Error, net::SocketAddr};
-use tickwire_fix::{BusinessRejectReason, Decimal, Message, typed::Text};
+use tickwire_fix::{BusinessRejectReason, FixDecimal, FixMessage, typed::FixText};
 use tickwire_fix_engine::{AcceptorOptions, Access, Application, BoxStore};
 use tickwire_fix_engine::{Engine, EngineOptions, SessionKey};
 use tickwire_fix_messages::fix44::*;
-use tickwire_fix_session::{BeginString, Config, Delivery, Head, MemoryStore, Role, SessionId};
+use tickwire_fix_session::{
+    BeginString, Config, MemoryStore, MessageDelivery, OutgoingHeader, SessionId, SessionRole,
+};
 
 /// ClOrdIDs of resting orders, and the number of sent reports.
 #[derive(Default)]
@@ -16,13 +18,13 @@ pub(crate) struct Venue {
 }
 
 /// ClOrdID, Symbol, Side and OrderQty.
-type About<'m> = (Text<'m>, Option<Text<'m>>, Side, Option<Decimal>);
+type About<'m> = (FixText<'m>, Option<FixText<'m>>, Side, Option<FixDecimal>);
 
 fn report<'m>(about: About<'m>, exec_type: ExecType, exec_id: &'m str) -> ExecutionReport<'m> {
     let (id, symbol, side, quantity) = about;
-    let (none, quantity) = (Decimal::new(0, 0), quantity.unwrap_or_default());
+    let (none, quantity) = (FixDecimal::new(0, 0), quantity.unwrap_or_default());
     let (ord_status, [leaves_qty, cum_qty, avg_px]) = match exec_type {
-        ExecType::Trade => (OrdStatus::Filled, [none, quantity, Decimal::new(100, 0)]),
+        ExecType::Trade => (OrdStatus::Filled, [none, quantity, FixDecimal::new(100, 0)]),
         ExecType::Canceled => (OrdStatus::Canceled, [none; 3]),
         _ => (OrdStatus::New, [quantity, none, none]),
     };
@@ -37,7 +39,10 @@ fn report<'m>(about: About<'m>, exec_type: ExecType, exec_id: &'m str) -> Execut
 impl Venue {
     /// Returns the ExecTypes of the reports on a message; `None` if it is not about an order, or
     /// the order is unknown.
-    fn handle<'m>(&mut self, message: Message<'m, '_>) -> Option<(About<'m>, &'static [ExecType])> {
+    fn handle<'m>(
+        &mut self,
+        message: FixMessage<'m, '_>,
+    ) -> Option<(About<'m>, &'static [ExecType])> {
         Some(match AnyMessage::decode(&message).ok()? {
             AnyMessage::NewOrderSingle(order) => {
                 let about = (order.cl_ord_id(), order.symbol(), order.side(), order.order_qty());
@@ -64,7 +69,7 @@ impl Venue {
 }
 
 impl Application for Venue {
-    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let tell = |error| eprintln!("not sent: {error}");
         let Some((about, exec_types)) = self.handle(delivery.message) else {
             let sent = delivery.reject_business(BusinessRejectReason::UnknownId, None, None);
@@ -74,7 +79,8 @@ impl Application for Venue {
             self.reports += 1;
             let exec_id = self.reports.to_string();
             let report = report(about, *exec_type, &exec_id);
-            let sent = delivery.send_fields(&Head::new("8"), |writer| report.encode_fields(writer));
+            let sent = delivery
+                .send_fields(&OutgoingHeader::new("8"), |writer| report.encode_fields(writer));
             sent.map_or_else(tell, drop);
         }
     }
@@ -86,7 +92,12 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(Engine<Venue>, SocketAddr),
     let listener = engine.listen(AcceptorOptions::new(address))?;
     let id = SessionId::new(BeginString::Fix44, "VENUE", "TRADER");
     let store = Box::new(MemoryStore::new());
-    engine.add_acceptor(listener, Config::new(Role::Acceptor, id), store, Access::default())?;
+    engine.add_acceptor(
+        listener,
+        Config::new(SessionRole::Acceptor, id),
+        store,
+        Access::default(),
+    )?;
     let address = engine.address(listener).ok_or("it listens")?;
     Ok((engine, address))
 }

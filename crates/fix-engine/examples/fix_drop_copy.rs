@@ -9,7 +9,8 @@ use tickwire_fix_engine::{
     SessionKey, Sessions,
 };
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, Head, MemoryStore, Now, Role, SendError, SessionId,
+    BeginString, Config, MemoryStore, MessageDelivery, Now, OutgoingHeader, SendError, SessionId,
+    SessionRole,
 };
 
 /// A venue that fills every order, and the copies of its reports not yet sent to the watcher.
@@ -26,16 +27,18 @@ fn report(id: &[u8], writer: &mut Writer<'_>) {
 }
 
 impl Application for Venue {
-    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let id = delivery.message.field(Tag(11)).map_or(Vec::new(), |field| field.value.to_vec());
-        let sent = delivery.send(&Head::new("8"), |writer| report(&id, writer));
+        let sent = delivery.send(&OutgoingHeader::new("8"), |writer| report(&id, writer));
         sent.map_or_else(|error| eprintln!("not sent: {error}"), |_| self.copies.push(id));
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         let watcher = self.watcher?;
         for id in std::mem::take(&mut self.copies) {
-            match sessions.send(watcher, now, &Head::new("8"), |writer| report(&id, writer)) {
+            match sessions
+                .send(watcher, now, &OutgoingHeader::new("8"), |writer| report(&id, writer))
+            {
                 // The watcher reads too slowly: its copies wait here.
                 Err(SendError::QueueFull) => self.copies.push(id),
                 sent => sent.map_or_else(|error| eprintln!("not copied: {error}"), drop),
@@ -50,13 +53,13 @@ impl Application for Venue {
 struct Client(Vec<String>);
 
 impl Application for Client {
-    fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, delivery: MessageDelivery<'_, BoxStore>) {
         let id = delivery.message.field(Tag(11)).map_or(&[][..], |field| field.value);
         self.0.push(String::from_utf8_lossy(id).into_owned());
     }
 }
 
-fn config(role: Role, sender: &str, target: &str) -> Config {
+fn config(role: SessionRole, sender: &str, target: &str) -> Config {
     Config::new(role, SessionId::new(BeginString::Fix44, sender, target))
 }
 
@@ -67,14 +70,14 @@ pub(crate) fn copies(orders: usize) -> Result<Vec<String>, Box<dyn Error>> {
     let listener = venue.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
     let options = InitiatorOptions::new(venue.address(listener).ok_or("it listens")?);
     for name in ["TRADER", "WATCHER"] {
-        let config = config(Role::Acceptor, "VENUE", name);
+        let config = config(SessionRole::Acceptor, "VENUE", name);
         let key = venue.add_acceptor(listener, config, store(), Access::default())?;
         venue.application_mut().watcher = Some(key);
     }
     let mut clients = Vec::new();
     for name in ["TRADER", "WATCHER"] {
         let mut client = Engine::new(EngineOptions::default(), Client::default())?;
-        let config = config(Role::Initiator, name, "VENUE");
+        let config = config(SessionRole::Initiator, name, "VENUE");
         let session = client.add_initiator(config, store(), options.clone())?;
         for number in 0..if name == "TRADER" { orders } else { 0 } {
             // The order is stored, and sent when the session is logged on.

@@ -5,13 +5,13 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{thread, time::Duration};
-use tickwire_fix::{Decimal, Precision, UtcTimestamp, typed::Stamped};
+use tickwire_fix::{FixDecimal, Precision, UtcTimestamp, typed::TimeWithPrecision};
 use tickwire_fix_engine::{
     Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
 };
 use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, MemoryStore, Role, SessionEvent, SessionId,
+    BeginString, Config, MemoryStore, MessageDelivery, SessionEvent, SessionId, SessionRole,
 };
 use tickwire_host::{Stop, clock::unix_ns};
 
@@ -26,7 +26,7 @@ enum TraderEvent {
 struct Trader(Sender<TraderEvent>);
 
 impl Application for Trader {
-    fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, delivery: MessageDelivery<'_, BoxStore>) {
         if let Ok(AnyMessage::ExecutionReport(report)) = AnyMessage::decode(&delivery.message) {
             let cl_ord_id = report.cl_ord_id().map_or_else(String::new, |id| id.to_string());
             // The receiver is gone when trading has ended.
@@ -44,10 +44,10 @@ impl Application for Trader {
 /// Returns an order, its replacement and its cancellation.
 fn messages() -> [AnyMessage<'static>; 3] {
     let now = UtcTimestamp::from_unix_nanos(unix_ns());
-    let (side, transact_time) = (Side::Buy, Stamped::new(now, Precision::Millis));
-    let (symbol, quantity) = (Some("XYZ".into()), Decimal::new(100, 0));
+    let (side, transact_time) = (Side::Buy, TimeWithPrecision::new(now, Precision::Millis));
+    let (symbol, quantity) = (Some("XYZ".into()), FixDecimal::new(100, 0));
     let mut order = NewOrderSingle::new("1".into(), side, transact_time, OrdType::Limit);
-    order.set_symbol(symbol).set_order_qty(quantity).set_price(Decimal::new(99, 0));
+    order.set_symbol(symbol).set_order_qty(quantity).set_price(FixDecimal::new(99, 0));
     let mut replacement = OrderCancelReplaceRequest::new(OrderCancelReplaceRequestRequired {
         orig_cl_ord_id: "1".into(),
         cl_ord_id: "2".into(),
@@ -55,7 +55,7 @@ fn messages() -> [AnyMessage<'static>; 3] {
         transact_time,
         ord_type: OrdType::Limit,
     });
-    replacement.set_symbol(symbol).set_order_qty(quantity).set_price(Decimal::new(98, 0));
+    replacement.set_symbol(symbol).set_order_qty(quantity).set_price(FixDecimal::new(98, 0));
     let mut cancel = OrderCancelRequest::new("2".into(), "3".into(), side, transact_time);
     cancel.set_symbol(symbol).set_order_qty(quantity);
     [order.into(), replacement.into(), cancel.into()]
@@ -75,7 +75,7 @@ pub(crate) fn trade(address: SocketAddr) -> Result<Vec<String>, Box<dyn Error>> 
     let id = SessionId::new(BeginString::Fix44, "TRADER", "VENUE");
     let store = Box::new(MemoryStore::new());
     let options = InitiatorOptions::new(address);
-    let session = engine.add_initiator(Config::new(Role::Initiator, id), store, options)?;
+    let session = engine.add_initiator(Config::new(SessionRole::Initiator, id), store, options)?;
     let (handle, stop) = (engine.handle(), Stop::new());
     let until = stop.clone();
     let running = thread::spawn(move || engine.run(&until));

@@ -3,22 +3,24 @@
 
 use std::error::Error;
 use std::time::Duration;
-use tickwire_fix::{Decimal, Message, typed::Text};
+use tickwire_fix::{FixDecimal, FixMessage, typed::FixText};
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions,
     SessionKey,
 };
 use tickwire_fix_messages::fix44::*;
-use tickwire_fix_session::{BeginString, Config, Delivery, Head, MemoryStore, Role, SessionId};
+use tickwire_fix_session::{
+    BeginString, Config, MemoryStore, MessageDelivery, OutgoingHeader, SessionId, SessionRole,
+};
 
 /// The application of both sides, which differ by the messages they get; collects the client's entries.
 #[derive(Default)]
 struct Side(Vec<String>);
 
 /// Appends the entries of a snapshot or of updates: side, price and size.
-fn collect(message: &Message<'_, '_>, entries: &mut Vec<String>) {
+fn collect(message: &FixMessage<'_, '_>, entries: &mut Vec<String>) {
     let side_of = |kind| if kind == MdEntryType::Bid { "bid" } else { "offer" };
-    let number = |number: Option<Decimal>| number.unwrap_or_default();
+    let number = |number: Option<FixDecimal>| number.unwrap_or_default();
     match AnyMessage::decode(message) {
         Ok(AnyMessage::MarketDataSnapshotFullRefresh(snapshot)) => {
             for entry in &snapshot.md_entries {
@@ -42,24 +44,26 @@ fn book<'m>() -> [AnyMessage<'m>; 2] {
     let mut snapshot = MarketDataSnapshotFullRefresh::new();
     for (kind, price, size) in [(MdEntryType::Bid, 99, 10), (MdEntryType::Offer, 101, 20)] {
         let mut entry = MdEntriesEntry::new(kind);
-        entry.set_md_entry_px(Decimal::new(price, 0)).set_md_entry_size(Decimal::new(size, 0));
+        entry
+            .set_md_entry_px(FixDecimal::new(price, 0))
+            .set_md_entry_size(FixDecimal::new(size, 0));
         snapshot.md_entries.push(entry);
     }
     let mut update = MarketDataIncrementalRefresh::new();
     let mut entry = MarketDataIncrementalRefreshMdEntriesEntry::new(MdUpdateAction::Change);
     entry.set_md_entry_type(MdEntryType::Bid);
-    entry.set_md_entry_px(Decimal::new(100, 0)).set_md_entry_size(Decimal::new(5, 0));
+    entry.set_md_entry_px(FixDecimal::new(100, 0)).set_md_entry_size(FixDecimal::new(5, 0));
     update.md_entries.push(entry);
     [snapshot.into(), update.into()]
 }
 
 impl Application for Side {
-    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         if delivery.message.msg_type() != MarketDataRequest::MSG_TYPE.as_bytes() {
             return collect(&delivery.message, &mut self.0);
         }
         for message in book() {
-            let head = Head::new(message.msg_type());
+            let head = OutgoingHeader::new(message.msg_type());
             let sent = delivery.send_fields(&head, |writer| message.encode_fields(writer));
             sent.map_or_else(|error| eprintln!("not sent: {error}"), drop);
         }
@@ -73,17 +77,17 @@ pub(crate) fn entries() -> Result<Vec<String>, Box<dyn Error>> {
     let address = venue.address(listener).ok_or("it listens")?;
     let id = |sender, target| SessionId::new(BeginString::Fix44, sender, target);
     let store = || Box::new(MemoryStore::new());
-    let accepting = Config::new(Role::Acceptor, id("VENUE", "CLIENT"));
+    let accepting = Config::new(SessionRole::Acceptor, id("VENUE", "CLIENT"));
     venue.add_acceptor(listener, accepting, store(), Access::default())?;
     let mut client = Engine::new(EngineOptions::default(), Side::default())?;
-    let calling = Config::new(Role::Initiator, id("CLIENT", "VENUE"));
+    let calling = Config::new(SessionRole::Initiator, id("CLIENT", "VENUE"));
     let session = client.add_initiator(calling, store(), InitiatorOptions::new(address))?;
     let snapshot_and_updates = SubscriptionRequestType::SnapshotPlusUpdates;
     let mut request = MarketDataRequest::new("request-1".into(), snapshot_and_updates, 0);
     let kinds = [MdEntryType::Bid, MdEntryType::Offer];
     request.md_entry_types.extend(kinds.map(MdEntryTypesEntry::new));
     request.related_sym.push(MarketDataRequestRelatedSymEntry::default());
-    request.related_sym[0].set_symbol(Text::from("XYZ"));
+    request.related_sym[0].set_symbol(FixText::from("XYZ"));
     // The request is stored, and sent when both sides are logged on.
     let _ = client.handle().send(session, "V", move |writer| request.encode_fields(writer))?;
     while client.application().0.len() < 3 {

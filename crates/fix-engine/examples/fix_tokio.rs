@@ -2,18 +2,19 @@
 //! accepts them. Run it with `cargo run -p tickwire-fix-engine --features tokio --example fix_tokio`.
 
 use std::error::Error;
-use tickwire_fix::typed::{Stamped, Text};
-use tickwire_fix::{Decimal, Precision, UtcTimestamp, Writer};
+use tickwire_fix::typed::{FixText, TimeWithPrecision};
+use tickwire_fix::{FixDecimal, Precision, UtcTimestamp, Writer};
 use tickwire_fix_engine::{SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
 use tickwire_fix_messages::fix44::*;
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, Event, Head, MemoryStore, Role, Session, SessionId,
+    BeginString, Config, Event, MemoryStore, MessageDelivery, OutgoingHeader, Session, SessionId,
+    SessionRole,
 };
 use tickwire_host::clock::unix_ns;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-fn task(role: Role, sender: &str, target: &str) -> SessionTask<MemoryStore> {
+fn task(role: SessionRole, sender: &str, target: &str) -> SessionTask<MemoryStore> {
     let config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
     SessionTask::new(Session::new(config, MemoryStore::new()), SessionTaskOptions::default())
 }
@@ -21,25 +22,26 @@ fn task(role: Role, sender: &str, target: &str) -> SessionTask<MemoryStore> {
 /// Writes an order.
 fn order(number: usize, writer: Writer<'_>) -> Writer<'_> {
     let id = format!("order-{number}");
-    let now = Stamped::new(UtcTimestamp::from_unix_nanos(unix_ns()), Precision::Millis);
+    let now = TimeWithPrecision::new(UtcTimestamp::from_unix_nanos(unix_ns()), Precision::Millis);
     let mut order = NewOrderSingle::new(id.as_str().into(), Side::Buy, now, OrdType::Market);
-    order.set_symbol(Text::from("XYZ")).set_order_qty(Decimal::new(100, 0));
+    order.set_symbol(FixText::from("XYZ")).set_order_qty(FixDecimal::new(100, 0));
     order.encode_fields(writer)
 }
 
 /// Accepts an order.
-fn accept(mut delivery: Delivery<'_, MemoryStore>) {
+fn accept(mut delivery: MessageDelivery<'_, MemoryStore>) {
     let message = delivery.message;
     let Ok(AnyMessage::NewOrderSingle(order)) = AnyMessage::decode(&message) else { return };
     let id = order.cl_ord_id();
-    let (side, none) = (order.side(), Decimal::default());
+    let (side, none) = (order.side(), FixDecimal::default());
     #[rustfmt::skip]
     let mut report = ExecutionReport::new(ExecutionReportRequired {
         order_id: id, exec_id: id, exec_type: ExecType::New, ord_status: OrdStatus::New, side,
         leaves_qty: order.order_qty().unwrap_or(none), cum_qty: none, avg_px: none,
     });
     report.set_cl_ord_id(id);
-    let sent = delivery.send_fields(&Head::new("8"), |writer| report.encode_fields(writer));
+    let sent =
+        delivery.send_fields(&OutgoingHeader::new("8"), |writer| report.encode_fields(writer));
     sent.map_or_else(|error| eprintln!("not sent: {error}"), drop);
 }
 
@@ -51,7 +53,7 @@ async fn venue(listener: TcpListener) -> std::io::Result<TaskEnd> {
         Event::Logon(request) => request.accept(),
         Event::Session(_) => {}
     };
-    Ok(task(Role::Acceptor, "VENUE", "TRADER").run(connection, handle_event).await)
+    Ok(task(SessionRole::Acceptor, "VENUE", "TRADER").run(connection, handle_event).await)
 }
 
 /// Sends orders and waits for the reports; returns their ClOrdIDs.
@@ -77,7 +79,7 @@ async fn send(
 pub(crate) async fn trade(orders: usize) -> Result<(Vec<String>, [TaskEnd; 2]), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let connection = TcpStream::connect(listener.local_addr()?).await?;
-    let mut trader = task(Role::Initiator, "TRADER", "VENUE");
+    let mut trader = task(SessionRole::Initiator, "TRADER", "VENUE");
     let (told, reports) = mpsc::unbounded_channel();
     let sending = send(trader.handle(), reports, orders);
     let running = trader.run(connection, |event| {

@@ -12,20 +12,21 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
-use tickwire_fix::{Message, Tag};
+use tickwire_fix::{FixMessage, Tag};
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Decision, Engine, EngineOptions,
     InitiatorOptions, LogonAttempt, SessionKey,
 };
 use tickwire_fix_session::{
-    Added, BeginString, Config, Delivery, Hooks, MemoryStore, Outgoing, Role, SessionId,
+    AdditionalFields, BeginString, Config, Hooks, MemoryStore, MessageDelivery, OutgoingMessage,
+    SessionId, SessionRole,
 };
 
 const RAW_DATA_LENGTH: Tag = Tag(95);
 const RAW_DATA: Tag = Tag(96);
 
 /// Returns the signed text of a Logon.
-fn signed(logon: &Message<'_, '_>) -> Vec<u8> {
+fn signed(logon: &FixMessage<'_, '_>) -> Vec<u8> {
     let value = |tag| logon.field(Tag(tag)).map_or(&b""[..], |field| field.value);
     [52, 35, 34, 49, 56, 554].map(value).join(&1)
 }
@@ -35,7 +36,7 @@ fn signed(logon: &Message<'_, '_>) -> Vec<u8> {
 struct Signer(Key);
 
 impl Hooks for Signer {
-    fn before_admin(&self, outgoing: &Outgoing<'_>, added: &mut Added) {
+    fn before_admin(&self, outgoing: &OutgoingMessage<'_>, added: &mut AdditionalFields) {
         if outgoing.message.msg_type() == b"A" {
             let signature = BASE64_STANDARD.encode(sign(&self.0, &signed(&outgoing.message)));
             added.data(RAW_DATA_LENGTH, RAW_DATA, signature.as_bytes());
@@ -47,7 +48,7 @@ impl Hooks for Signer {
 pub struct Venue(Key);
 
 impl Application for Venue {
-    fn handle_message(&mut self, _: SessionKey, _: Delivery<'_, BoxStore>) {}
+    fn handle_message(&mut self, _: SessionKey, _: MessageDelivery<'_, BoxStore>) {}
 
     fn handle_logon(&mut self, attempt: &LogonAttempt<'_>) -> Decision {
         let signature = attempt.message.field(RAW_DATA);
@@ -68,13 +69,13 @@ pub fn is_let_in(secret: &[u8]) -> Result<bool, Box<dyn Error>> {
     let mut venue = Engine::new(EngineOptions::default(), Venue(venue_key.clone()))?;
     let listener = venue.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
     let id = SessionId::new(BeginString::Fix42, "VENUE", "API-KEY");
-    let mut config = Config::new(Role::Acceptor, id);
+    let mut config = Config::new(SessionRole::Acceptor, id);
     config.authenticate = true;
     venue.add_acceptor(listener, config, Box::new(MemoryStore::new()), Access::default())?;
 
     let mut client = Engine::new(EngineOptions::default(), Venue(venue_key))?;
     let id = SessionId::new(BeginString::Fix42, "API-KEY", "VENUE");
-    let mut config = Config::new(Role::Initiator, id);
+    let mut config = Config::new(SessionRole::Initiator, id);
     config.password = Some("the passphrase".into());
     config.hooks = Some(Arc::new(Signer(Key::new(HMAC_SHA256, secret))));
     let address = venue.address(listener).ok_or("it listens")?;

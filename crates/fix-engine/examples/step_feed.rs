@@ -12,7 +12,9 @@ use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions,
     SessionKey,
 };
-use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, Role, SessionId};
+use tickwire_fix_session::{
+    BeginString, Config, MemoryStore, MessageDelivery, SessionId, SessionRole,
+};
 
 const TEMPLATES: &str = r#"<templates><template name="Snapshot" id="1">
     <string name="SecurityID" id="48"><copy/></string>
@@ -27,7 +29,7 @@ const RAW_DATA: Tag = Tag(96);
 struct Gateway;
 
 impl Application for Gateway {
-    fn handle_message(&mut self, _: SessionKey, _: Delivery<'_, BoxStore>) {}
+    fn handle_message(&mut self, _: SessionKey, _: MessageDelivery<'_, BoxStore>) {}
 }
 
 /// A client with the received messages as text.
@@ -37,13 +39,13 @@ struct Client {
 }
 
 impl Application for Client {
-    fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, delivery: MessageDelivery<'_, BoxStore>) {
         let Some(block) = delivery.message.field(RAW_DATA) else {
             return eprintln!("a message without RawData (96)");
         };
         // Each block begins with reset dictionaries.
         for message in self.decoder.packet(block.value) {
-            let text = |error: tickwire_fast::Error| error.to_string();
+            let text = |error: tickwire_fast::FastError| error.to_string();
             self.came.push(message.map_or_else(text, |message| message.to_string()));
         }
     }
@@ -70,12 +72,12 @@ pub(crate) fn messages() -> Result<Vec<String>, Box<dyn Error>> {
     let address = gateway.address(listener).ok_or("it listens")?;
     let id = |sender, target| SessionId::new(BeginString::Fixt11, sender, target);
     let store = || Box::new(MemoryStore::new());
-    let accepting = Config::new(Role::Acceptor, id("MDGW", "VENDOR"));
+    let accepting = Config::new(SessionRole::Acceptor, id("MDGW", "VENDOR"));
     let session = gateway.add_acceptor(listener, accepting, store(), Access::default())?;
     let options = DecoderOptions::default().reset(ResetPolicy::Packet);
     let decoder = Decoder::with_options(program.clone(), options);
     let mut client = Engine::new(EngineOptions::default(), Client { decoder, came: Vec::new() })?;
-    let mut calling = Config::new(Role::Initiator, id("VENDOR", "MDGW"));
+    let mut calling = Config::new(SessionRole::Initiator, id("VENDOR", "MDGW"));
     calling.default_appl_ver_id = Some("9".to_owned());
     client.add_initiator(calling, store(), InitiatorOptions::new(address))?;
     for (security, price) in [("000001", 1_250), ("300750", 18_000)] {

@@ -17,7 +17,7 @@ pub struct ListenerKey(pub(super) usize);
 /// Creates sessions for unknown counterparties, by the id of the Logon; `None` refuses it. After
 /// `None` it is called again with the same CompIDs and the other BeginStrings, to tell the reason.
 /// Called for unauthenticated peers: do not open or count anything here.
-pub type Template = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>;
+pub type SessionFactory = Box<dyn FnMut(&SessionId) -> Option<TemplateSession> + Send>;
 
 /// Opens the store of a session, and its message log if the configuration enables it. The error
 /// describes what cannot be opened.

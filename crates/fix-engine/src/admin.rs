@@ -33,13 +33,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tickwire_fix_session::{Now, Role, Store};
+use tickwire_fix_session::{Now, SessionRole, Store};
 
 use self::names::{Unfound, find};
 use super::handle::EngineHandle;
 use super::manage::NumbersError;
 use super::sessions::{SessionKey, Sessions};
-use tickwire_telemetry::http::{HttpPeer, Token};
+use tickwire_telemetry::http::{BearerToken, HttpPeer};
 
 /// Longest body of a request, in bytes.
 const BODY_MAX: usize = 4 << 10;
@@ -49,9 +49,9 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The reason why a request failed.
-struct Failure(StatusCode, String);
+struct AdminFailure(StatusCode, String);
 
-impl Failure {
+impl AdminFailure {
     fn of(status: StatusCode, text: impl ToString) -> Self {
         Self(status, text.to_string())
     }
@@ -61,7 +61,7 @@ impl Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for AdminFailure {
     fn into_response(self) -> Response {
         (self.0, Json(json!({"error": self.1}))).into_response()
     }
@@ -70,7 +70,7 @@ impl IntoResponse for Failure {
 /// New sequence numbers.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Numbers {
+struct NewSeqNums {
     next_sender: Option<u64>,
     next_target: Option<u64>,
 }
@@ -82,7 +82,7 @@ enum Act {
     Logout,
     Reset,
     Enable(bool),
-    Numbers(Numbers),
+    Numbers(NewSeqNums),
 }
 
 /// Formats as in the event log.
@@ -106,7 +106,7 @@ impl fmt::Display for Act {
 
 impl EngineHandle {
     /// Returns the administration routes. Each requires the token.
-    pub fn admin_routes(&self, token: Token) -> Router {
+    pub fn admin_routes(&self, token: BearerToken) -> Router {
         Router::new()
             .route("/sessions", get(list))
             .route("/sessions/{name}", get(|state, asked| act(state, asked, Act::Look)))
@@ -121,13 +121,13 @@ impl EngineHandle {
                 post(|state, asked| act(state, asked, Act::Enable(false))),
             )
             .route("/sessions/{name}/numbers", post(set_numbers))
-            .fallback(|| async { Failure::of(StatusCode::NOT_FOUND, "see GET /sessions") })
+            .fallback(|| async { AdminFailure::of(StatusCode::NOT_FOUND, "see GET /sessions") })
             .method_not_allowed_fallback(|| async {
                 let text = "GET reads sessions, POST changes them";
-                Failure::of(StatusCode::METHOD_NOT_ALLOWED, text)
+                AdminFailure::of(StatusCode::METHOD_NOT_ALLOWED, text)
             })
             .layer(DefaultBodyLimit::max(BODY_MAX))
-            .layer(from_fn_with_state(token, Token::check))
+            .layer(from_fn_with_state(token, BearerToken::check))
             .with_state(self.clone())
     }
 }
@@ -151,8 +151,8 @@ impl Sessions {
 async fn call<R: Send + 'static>(
     handle: &EngineHandle,
     act: impl FnOnce(&mut Sessions, Now) -> R + Send + 'static,
-) -> Result<R, Failure> {
-    let busy = |text: String| Failure(StatusCode::SERVICE_UNAVAILABLE, text);
+) -> Result<R, AdminFailure> {
+    let busy = |text: String| AdminFailure(StatusCode::SERVICE_UNAVAILABLE, text);
     let answer = handle.call(act).map_err(|error| busy(error.to_string()))?;
     match tokio::time::timeout(PATIENCE, answer.received()).await {
         Ok(answer) => answer.map_err(|error| busy(error.to_string())),
@@ -162,7 +162,7 @@ async fn call<R: Send + 'static>(
     }
 }
 
-async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, Failure> {
+async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, AdminFailure> {
     Ok(Json(call(&handle, |sessions, _| sessions.to_json()).await?))
 }
 
@@ -199,7 +199,7 @@ async fn act(
     State(handle): State<EngineHandle>,
     asked: AdminRequest,
     act: Act,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, AdminFailure> {
     let AdminRequest { name, client } = asked;
     let done = call(&handle, move |sessions, now| {
         let key = named_by(sessions, &name)?;
@@ -207,7 +207,7 @@ async fn act(
         if !matches!(act, Act::Look) {
             note(sessions, key, format!("{act}, by {client}"));
         }
-        shown(sessions, key).ok_or_else(Failure::unknown)
+        shown(sessions, key).ok_or_else(AdminFailure::unknown)
     });
     Ok(Json(done.await??))
 }
@@ -216,14 +216,14 @@ async fn set_numbers(
     state: State<EngineHandle>,
     asked: AdminRequest,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<Value>, Failure> {
-    let body = body.map_err(|error| Failure(error.status(), error.body_text()))?;
+) -> Result<Json<Value>, AdminFailure> {
+    let body = body.map_err(|error| AdminFailure(error.status(), error.body_text()))?;
     // Only an object is accepted: serde would also read the struct from a list.
     let object = serde_json::from_slice::<Map<String, Value>>(&body);
-    let read = object.and_then(|object| serde_json::from_value::<Numbers>(object.into()));
+    let read = object.and_then(|object| serde_json::from_value::<NewSeqNums>(object.into()));
     let wrong = |error: &str| {
         let form = "{\"next_sender\": N, \"next_target\": N}, either may be left out";
-        Failure(StatusCode::BAD_REQUEST, format!("{error}; expected {form}"))
+        AdminFailure(StatusCode::BAD_REQUEST, format!("{error}; expected {form}"))
     };
     let numbers = read.map_err(|error| wrong(&error.to_string()))?;
     if numbers.next_sender.or(numbers.next_target).is_none() {
@@ -232,30 +232,38 @@ async fn set_numbers(
     act(state, asked, Act::Numbers(numbers)).await
 }
 
-fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Result<(), Failure> {
+fn carry_out(
+    sessions: &mut Sessions,
+    key: SessionKey,
+    act: Act,
+    now: Now,
+) -> Result<(), AdminFailure> {
     match act {
         Act::Look => {}
         Act::Enable(is_enabled) => {
             sessions.set_enabled(key, is_enabled, now);
             if sessions.is_enabled(key) != is_enabled {
-                return Err(Failure::of(StatusCode::CONFLICT, "the session is being removed"));
+                return Err(AdminFailure::of(StatusCode::CONFLICT, "the session is being removed"));
             }
         }
         Act::Logout | Act::Reset => {
-            let session = sessions.session_mut(key).ok_or_else(Failure::unknown)?;
+            let session = sessions.session_mut(key).ok_or_else(AdminFailure::unknown)?;
             match act {
                 Act::Logout if !session.is_logged_on() => {
-                    return Err(Failure::of(StatusCode::CONFLICT, "the session is not logged on"));
+                    return Err(AdminFailure::of(
+                        StatusCode::CONFLICT,
+                        "the session is not logged on",
+                    ));
                 }
                 Act::Logout => session.logout(now, ""),
                 _ if session.is_connected() && !session.is_logged_on() => {
                     let text = "the session is logging on or out; try again";
-                    return Err(Failure::of(StatusCode::CONFLICT, text));
+                    return Err(AdminFailure::of(StatusCode::CONFLICT, text));
                 }
                 _ => session.reset(now),
             }
         }
-        Act::Numbers(Numbers { next_sender, next_target }) => {
+        Act::Numbers(NewSeqNums { next_sender, next_target }) => {
             sessions.set_numbers(key, next_sender, next_target).map_err(|error| {
                 let status = match &error {
                     NumbersError::Unknown => StatusCode::NOT_FOUND,
@@ -263,7 +271,7 @@ fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Re
                     NumbersError::Range => StatusCode::BAD_REQUEST,
                     NumbersError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
                 };
-                Failure::of(status, error)
+                AdminFailure::of(status, error)
             })?;
         }
     }
@@ -279,13 +287,13 @@ fn note(sessions: &mut Sessions, key: SessionKey, text: String) {
 }
 
 /// Returns the session that a path names.
-fn named_by(sessions: &Sessions, written: &str) -> Result<SessionKey, Failure> {
+fn named_by(sessions: &Sessions, written: &str) -> Result<SessionKey, AdminFailure> {
     let name_of = |key: SessionKey| Some((key, sessions.session(key)?.config().id.file_name()));
     find(sessions.keys().filter_map(name_of), written).map_err(|unfound| match unfound {
-        Unfound::Missing => Failure::unknown(),
+        Unfound::Missing => AdminFailure::unknown(),
         Unfound::Ambiguous => {
             let text = "several sessions have this name; use the name that GET /sessions prints";
-            Failure::of(StatusCode::CONFLICT, text)
+            AdminFailure::of(StatusCode::CONFLICT, text)
         }
     })
 }
@@ -307,8 +315,8 @@ fn shown(sessions: &Sessions, key: SessionKey) -> Option<Value> {
         (false, false) => "disconnected",
     };
     let role = match config.role {
-        Role::Acceptor => "acceptor",
-        Role::Initiator => "initiator",
+        SessionRole::Acceptor => "acceptor",
+        SessionRole::Initiator => "initiator",
     };
     Some(json!({
         "name": config.id.file_name(),

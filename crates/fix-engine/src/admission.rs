@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tickwire_fix::Message;
+use tickwire_fix::FixMessage;
 use tickwire_fix_session::{Config, Refusal, SessionId};
 
 use super::acceptor::TemplateSession;
@@ -25,7 +25,7 @@ pub struct LogonAttempt<'a> {
     /// The session's configuration, which has the same id.
     pub config: &'a Config,
     /// The Logon.
-    pub message: Message<'a, 'a>,
+    pub message: FixMessage<'a, 'a>,
     /// The peer that sent it.
     pub peer: &'a Peer,
     /// The key for a later decision with [`super::Sessions::decide`].
@@ -50,7 +50,7 @@ pub enum Decision {
 
 /// A connection that was refused.
 #[derive(Clone, Copy, Debug)]
-pub struct Refused<'a> {
+pub struct RefusedConnection<'a> {
     /// Address of the peer.
     pub peer: SocketAddr,
     /// The session that a Logon named.
@@ -63,15 +63,15 @@ pub struct Refused<'a> {
 
 /// The session that a Logon is for.
 #[derive(Debug)]
-pub(super) enum Candidate {
+pub(super) enum LogonTarget {
     Known(SessionKey),
     Template(Box<TemplateSession>),
 }
 
 /// A Logon that waits for a decision.
 #[derive(Debug)]
-pub(super) struct Attempt {
+pub(super) struct UndecidedLogon {
     pub serial: u64,
     pub id: SessionId,
-    pub candidate: Candidate,
+    pub candidate: LogonTarget,
 }

@@ -2,16 +2,16 @@
 
 use std::io;
 
-use tickwire_fix_session::{Delivery, Now, SessionEvent};
+use tickwire_fix_session::{MessageDelivery, Now, SessionEvent};
 
-use super::admission::{Decision, LogonAttempt, Refused};
+use super::admission::{Decision, LogonAttempt, RefusedConnection};
 use super::sessions::{BoxStore, SessionKey, Sessions};
 
 /// Callbacks of the application, called on the engine's thread.
 pub trait Application {
     /// Handles an application message. Messages sent through `delivery` are stored in the same
     /// commit as the received number.
-    fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>);
+    fn handle_message(&mut self, session: SessionKey, delivery: MessageDelivery<'_, BoxStore>);
 
     /// Decides on a Logon, for sessions with [`tickwire_fix_session::Config::authenticate`].
     /// Nothing has been stored because of it yet, and no store has been opened for a template
@@ -22,7 +22,7 @@ pub trait Application {
     }
 
     /// Handles the refusal of a connection.
-    fn handle_refused(&mut self, refused: &Refused<'_>) {
+    fn handle_refused(&mut self, refused: &RefusedConnection<'_>) {
         let _ = refused;
     }
 

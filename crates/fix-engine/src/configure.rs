@@ -16,7 +16,7 @@ use tickwire_fix_session::{
     Config, FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, SessionId,
 };
 
-use super::acceptor::{AcceptorOptions, Template, TemplateSession};
+use super::acceptor::{AcceptorOptions, SessionFactory, TemplateSession};
 use super::access::{Access, AddressRange, Fingerprint};
 use super::application::Application;
 use super::descriptors;
@@ -24,7 +24,7 @@ use super::engine::Engine;
 use super::initiator::{Backoff, InitiatorOptions};
 use super::library::Library;
 use super::message_log::MessageLog;
-use super::planned::{Planned, check_overlaps, check_templates, is_template};
+use super::planned::{ListenerSessions, check_overlaps, check_templates, is_template};
 use super::rate::Rate;
 use super::sessions::{BoxStore, SessionKey};
 use super::tls::{ClientTls, ServerTls};
@@ -85,7 +85,7 @@ impl<A: Application> Engine<A> {
         let mut configured = Configured::default();
         let mut has_template = false;
         let (mut sessions, mut library) = (Vec::new(), Library::default());
-        let mut listeners: BTreeMap<SocketAddr, Planned> = BTreeMap::new();
+        let mut listeners: BTreeMap<SocketAddr, ListenerSessions> = BTreeMap::new();
         for session in &settings.sessions {
             let fail = |text: String| ConfigureError { line: session.line, other: None, text };
             let ConnectionSettings::Acceptor { address, port, .. } = &session.connection else {
@@ -94,7 +94,7 @@ impl<A: Application> Engine<A> {
             let address = accept_address(address.as_deref(), *port).map_err(fail)?;
             match listeners.entry(address) {
                 Entry::Occupied(entry) => entry.into_mut().join(session)?,
-                Entry::Vacant(entry) => drop(entry.insert(Planned::new(session))),
+                Entry::Vacant(entry) => drop(entry.insert(ListenerSessions::new(session))),
             }
         }
         check_overlaps(&listeners)?;
@@ -112,7 +112,7 @@ impl<A: Application> Engine<A> {
             let mut templates = Vec::new();
             for session in &planned.sessions {
                 let fail = |text: String| ConfigureError { line: session.line, other: None, text };
-                let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
+                let prepared = PreparedSession::new(session, fsync, &mut library).map_err(fail)?;
                 if is_template(session) {
                     has_template = true;
                     templates.push(Offer::Template(prepared));
@@ -147,7 +147,7 @@ impl<A: Application> Engine<A> {
                 continue;
             };
             let fail = |text: String| ConfigureError { line: session.line, other: None, text };
-            let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
+            let prepared = PreparedSession::new(session, fsync, &mut library).map_err(fail)?;
             let options = initiator(session, hosts, *reconnect_s).map_err(fail)?;
             let (store, log) = match prepared.open(&prepared.config.id) {
                 Ok(opened) => opened,
@@ -204,7 +204,7 @@ pub fn open_store(options: FileStoreOptions) -> Result<FileStore, String> {
 
 /// A session whose files were read.
 #[derive(Clone)]
-struct Prepared {
+struct PreparedSession {
     config: Config,
     access: Access,
     store_folder: Option<PathBuf>,
@@ -214,7 +214,7 @@ struct Prepared {
     archives_max: usize,
 }
 
-impl Prepared {
+impl PreparedSession {
     fn new(session: &SessionSettings, fsync: Fsync, library: &mut Library) -> Result<Self, String> {
         let mut config = session.config.clone();
         config.dictionaries = library.of(session)?;
@@ -275,7 +275,7 @@ impl Prepared {
 /// An acceptor session whose store or message log could not be opened.
 #[derive(Clone)]
 struct Unopened {
-    prepared: Prepared,
+    prepared: PreparedSession,
     failed: Arc<Mutex<Failed>>,
 }
 
@@ -290,7 +290,7 @@ struct Failed {
 type JournalState = (u64, SystemTime);
 
 impl Unopened {
-    fn new(prepared: Prepared, text: String) -> Self {
+    fn new(prepared: PreparedSession, text: String) -> Self {
         let journal = prepared.journal_state();
         let failed = Failed { text, tried: Instant::now(), journal };
         Self { prepared, failed: Arc::new(Mutex::new(failed)) }
@@ -314,13 +314,13 @@ impl Unopened {
 /// A session that a Logon creates.
 enum Offer {
     /// Serves any counterparty that fits.
-    Template(Prepared),
+    Template(PreparedSession),
     /// Serves one counterparty.
     Unopened(Unopened),
 }
 
 impl Offer {
-    const fn prepared(&self) -> &Prepared {
+    const fn prepared(&self) -> &PreparedSession {
         match self {
             Self::Template(prepared) | Self::Unopened(Unopened { prepared, .. }) => prepared,
         }
@@ -328,7 +328,7 @@ impl Offer {
 
     /// The session for the id of a Logon.
     fn session(&self, id: &SessionId) -> TemplateSession {
-        let Prepared { config, access, .. } = self.prepared().clone();
+        let PreparedSession { config, access, .. } = self.prepared().clone();
         match self {
             Self::Template(prepared) => {
                 let (prepared, id) = (prepared.clone(), id.clone());
@@ -345,7 +345,7 @@ impl Offer {
 
 /// Returns the template function for counterparties without an open session. A section that names
 /// the counterparty takes precedence over one with `*`.
-fn template(mut offers: Vec<Offer>) -> Template {
+fn template(mut offers: Vec<Offer>) -> SessionFactory {
     offers.sort_by_key(|offer| {
         let id = &offer.prepared().config.id;
         let is_any = |comp_id: &str| comp_id == "*";
@@ -371,7 +371,10 @@ fn accept_address(address: Option<&str>, port: u16) -> Result<SocketAddr, String
     Ok(SocketAddr::from((ip, port)))
 }
 
-fn acceptor(address: SocketAddr, planned: &Planned<'_>) -> Result<AcceptorOptions, String> {
+fn acceptor(
+    address: SocketAddr,
+    planned: &ListenerSessions<'_>,
+) -> Result<AcceptorOptions, String> {
     let limits = &planned.limits;
     let mut options = AcceptorOptions::new(address);
     let number = |given: Option<u32>, own: usize| given.map_or(own, |number| number as usize);

@@ -3,13 +3,13 @@
 use tickwire_fix_session::SessionId;
 
 use super::access::Peer;
-use super::admission::Attempt;
+use super::admission::UndecidedLogon;
 use super::sessions::SessionKey;
-use super::transport::Transport;
+use super::transport::ConnectionTransport;
 
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     /// An initiator's connection that is not established yet.
     Connecting { until_ns: u64 },
     /// An acceptor's connection whose first message is not complete yet.
@@ -26,8 +26,8 @@ pub(super) enum State {
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub transport: Transport,
-    pub state: State,
+    pub transport: ConnectionTransport,
+    pub state: ConnectionState,
     pub session: Option<SessionKey>,
     /// Listener and peer of an accepted connection.
     pub listener: Option<(usize, Peer)>,
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     /// The session that its Logon names.
     pub claimed: Option<SessionId>,
     /// The Logon that is being decided on.
-    pub attempt: Option<Attempt>,
+    pub attempt: Option<UndecidedLogon>,
     /// Received bytes until the first message is complete.
     pub early: Vec<u8>,
     /// True if there may be bytes to read that no event will report.
@@ -50,7 +50,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub const fn new(transport: Transport, state: State) -> Self {
+    pub const fn new(transport: ConnectionTransport, state: ConnectionState) -> Self {
         Self {
             transport,
             state,
@@ -69,22 +69,24 @@ impl Connection {
 
     /// True if its Logon has not been accepted yet.
     pub const fn is_pending(&self) -> bool {
-        matches!(self.state, State::Pending { .. } | State::Deciding { .. })
+        matches!(self.state, ConnectionState::Pending { .. } | ConnectionState::Deciding { .. })
     }
 
     /// True if it is an initiator's connection that is not established yet.
     pub const fn is_dialing(&self) -> bool {
-        matches!(self.state, State::Connecting { .. })
+        matches!(self.state, ConnectionState::Connecting { .. })
     }
 
     /// Returns the next deadline of the connection, on the steady clock.
     pub fn deadline_ns(&self, slow_reader_ns: u64) -> Option<u64> {
         match self.state {
-            State::Connecting { until_ns }
-            | State::Pending { until_ns }
-            | State::Deciding { until_ns }
-            | State::Lingering { until_ns } => Some(until_ns),
-            State::Attached => self.blocked_ns.map(|since| since.saturating_add(slow_reader_ns)),
+            ConnectionState::Connecting { until_ns }
+            | ConnectionState::Pending { until_ns }
+            | ConnectionState::Deciding { until_ns }
+            | ConnectionState::Lingering { until_ns } => Some(until_ns),
+            ConnectionState::Attached => {
+                self.blocked_ns.map(|since| since.saturating_add(slow_reader_ns))
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tickwire_fix_session::settings::{SessionSettings, Settings};
 
 use super::acceptor::AcceptorOptions;
-use super::planned::{Planned, is_template};
+use super::planned::{ListenerSessions, is_template};
 
 /// Descriptors for other purposes: standard streams, polling, metrics, reading dictionaries.
 const OTHERS: u64 = 32;
@@ -21,12 +21,12 @@ fn needs_of(session: &SessionSettings) -> u64 {
 
 /// The descriptors that are left for listeners.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Room {
+pub(super) struct DescriptorBudget {
     /// Most pending connections and template sessions per listener, if fewer than configured.
     shortened: Option<(usize, usize)>,
 }
 
-impl Room {
+impl DescriptorBudget {
     /// Reduces the limits of a listener to the available open files, so that unauthenticated peers
     /// cannot use up those of sessions.
     pub fn limit(self, options: &mut AcceptorOptions) {
@@ -43,8 +43,8 @@ impl Room {
 /// If the system's limit is too low for the sessions of the file; the text names the number needed.
 pub(super) fn make_room(
     settings: &Settings,
-    listeners: &BTreeMap<SocketAddr, Planned<'_>>,
-) -> Result<Room, String> {
+    listeners: &BTreeMap<SocketAddr, ListenerSessions<'_>>,
+) -> Result<DescriptorBudget, String> {
     let sessions = settings.sessions.iter().filter(|session| !is_template(session));
     let needed = OTHERS + PENDING + sessions.clone().map(needs_of).sum::<u64>();
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
@@ -62,7 +62,7 @@ pub(super) fn make_room(
             .map_err(|error| format!("cannot raise the limit of open files to {limit}: {error}"))?;
     }
     if wanted <= hard || listeners.is_empty() {
-        return Ok(Room::default());
+        return Ok(DescriptorBudget::default());
     }
     let count = listeners.len() as u64;
     let templates = settings.sessions.iter().filter(|session| is_template(session));
@@ -79,11 +79,13 @@ pub(super) fn make_room(
          sessions of its template; `ulimit -n {wanted}` is enough for the configured limits",
         PENDING / count
     );
-    Ok(Room { shortened: Some(((PENDING / count).max(1) as usize, sessions_max as usize)) })
+    Ok(DescriptorBudget {
+        shortened: Some(((PENDING / count).max(1) as usize, sessions_max as usize)),
+    })
 }
 
 /// Returns the most descriptors that pending connections and template sessions of a listener can use.
-fn unauthenticated_descriptors(planned: &Planned<'_>) -> u64 {
+fn unauthenticated_descriptors(planned: &ListenerSessions<'_>) -> u64 {
     let own = AcceptorOptions::new(SocketAddr::from(([0, 0, 0, 0], 0)));
     let number = |given: Option<u32>, own: usize| given.map_or(own as u64, u64::from);
     let pending = number(planned.limits.pending_max, own.pending_max);

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use tickwire_fix_session::{DisconnectReason, Now, ResetOrigin, SessionEvent, SessionId};
 use tracing::Level;
 
-use super::admission::Refused;
+use super::admission::RefusedConnection;
 use tickwire_host::Throttle;
 use tickwire_host::clock::SECOND_NS;
 
@@ -62,7 +62,7 @@ impl EventLog {
     }
 
     /// Logs a connection that was refused.
-    pub fn refused(&mut self, refused: &Refused<'_>, now: Now) {
+    pub fn refused(&mut self, refused: &RefusedConnection<'_>, now: Now) {
         let Some(more) = pass(&mut self.refusals, refused.refusal.as_str(), now) else { return };
         let (peer, refusal) = (refused.peer, refused.refusal);
         let text = match refused.text {

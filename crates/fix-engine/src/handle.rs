@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use tickwire_fix::Writer;
-use tickwire_fix_session::{Head, Now, SendError};
+use tickwire_fix_session::{Now, OutgoingHeader, SendError};
 
 use super::sessions::{SessionKey, Sessions};
 use super::wake::Wake;
@@ -64,7 +64,7 @@ impl<R> Answer<R> {
 }
 
 /// A request that is executed on the engine's thread.
-trait Request: Send {
+trait EngineRequest: Send {
     fn act(&mut self, sessions: &mut Sessions, now: Now);
 
     /// Called when the effects are stored and the output is written as far as the peer reads.
@@ -77,7 +77,7 @@ struct Call<F, R> {
     answer: oneshot::Sender<Result<R, HandleError>>,
 }
 
-impl<F, R> Request for Call<F, R>
+impl<F, R> EngineRequest for Call<F, R>
 where
     F: FnOnce(&mut Sessions, Now) -> R + Send,
     R: Send,
@@ -105,12 +105,12 @@ struct SendFields<F> {
     answer: oneshot::Sender<Result<Result<u64, SendError>, HandleError>>,
 }
 
-impl<F> Request for SendFields<F>
+impl<F> EngineRequest for SendFields<F>
 where
     F: for<'w> FnMut(Writer<'w>) -> Writer<'w> + Send,
 {
     fn act(&mut self, sessions: &mut Sessions, now: Now) {
-        let head = Head::new(&self.msg_type);
+        let head = OutgoingHeader::new(&self.msg_type);
         self.result = sessions.send_fields(self.session, now, &head, &mut self.write);
     }
 
@@ -135,7 +135,7 @@ pub struct EngineHandle {
 /// A request with the run of the engine in which it was queued.
 struct QueuedRequest {
     run: u64,
-    request: Box<dyn Request>,
+    request: Box<dyn EngineRequest>,
 }
 
 impl fmt::Debug for EngineHandle {
@@ -158,7 +158,7 @@ impl Waking {
 }
 
 impl EngineHandle {
-    fn request(&self, request: Box<dyn Request>) -> Result<(), HandleError> {
+    fn request(&self, request: Box<dyn EngineRequest>) -> Result<(), HandleError> {
         let wake = &self.waking.wake;
         let run = wake.run().ok_or(HandleError::Ended)?;
         self.requests.try_send(QueuedRequest { run, request }).map_err(|error| match error {
@@ -228,7 +228,7 @@ pub(super) struct Requests {
     pub handle: EngineHandle,
     receiver: Receiver<QueuedRequest>,
     /// Executed requests whose effects may not be stored yet.
-    done: Vec<Box<dyn Request>>,
+    done: Vec<Box<dyn EngineRequest>>,
 }
 
 impl Requests {

@@ -12,13 +12,13 @@
 //! use tickwire_fix_engine::{
 //!     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey,
 //! };
-//! use tickwire_fix_session::{BeginString, Config, Delivery, MemoryStore, SessionEvent, Role, SessionId};
+//! use tickwire_fix_session::{BeginString, Config, MemoryStore, MessageDelivery, SessionEvent, SessionId, SessionRole};
 //!
 //! /// Counts the sessions that have logged on.
 //! struct LoggedOn(u32);
 //!
 //! impl Application for LoggedOn {
-//!     fn handle_message(&mut self, _: SessionKey, _: Delivery<'_, BoxStore>) {}
+//!     fn handle_message(&mut self, _: SessionKey, _: MessageDelivery<'_, BoxStore>) {}
 //!
 //!     fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
 //!         self.0 += u32::from(*notice == SessionEvent::LoggedOn);
@@ -31,10 +31,10 @@
 //! let config = |role, sender, target| {
 //!     Config::new(role, SessionId::new(BeginString::Fix44, sender, target))
 //! };
-//! let venue = config(Role::Acceptor, "VENUE", "TRADER");
+//! let venue = config(SessionRole::Acceptor, "VENUE", "TRADER");
 //! engine.add_acceptor(listener, venue, Box::new(MemoryStore::new()), Access::default())?;
 //! let address = engine.address(listener).ok_or("the listener has an address")?;
-//! let trader = config(Role::Initiator, "TRADER", "VENUE");
+//! let trader = config(SessionRole::Initiator, "TRADER", "VENUE");
 //! engine.add_initiator(trader, Box::new(MemoryStore::new()), InitiatorOptions::new(address))?;
 //!
 //! while engine.application().0 < 2 {
@@ -77,9 +77,9 @@ mod tls;
 mod transport;
 mod wake;
 
-pub use acceptor::{AcceptorOptions, ListenerKey, Opener, Template, TemplateSession};
+pub use acceptor::{AcceptorOptions, ListenerKey, Opener, SessionFactory, TemplateSession};
 pub use access::{Access, AddressRange, Fingerprint, Peer};
-pub use admission::{Decision, LogonAttempt, Refused, Ticket};
+pub use admission::{Decision, LogonAttempt, RefusedConnection, Ticket};
 pub use application::Application;
 pub use configure::{ConfigureError, Configured, open_store};
 pub use engine::{Engine, EngineOptions};

@@ -2,22 +2,22 @@
 
 use mio::net::TcpListener;
 
-use super::acceptor::{AcceptorOptions, Template};
-use super::pending::Pending;
+use super::acceptor::{AcceptorOptions, SessionFactory};
+use super::pending::PendingConnections;
 use super::rate::Bucket;
 use super::sessions::{SessionKey, Sessions};
 
-pub(super) struct Listener {
+pub(super) struct FixListener {
     pub socket: TcpListener,
     pub options: AcceptorOptions,
-    pub template: Option<Template>,
+    pub template: Option<SessionFactory>,
     /// Sessions created by the template, in the order of their last disconnection, the most recent
     /// last.
     made: Vec<SessionKey>,
     pub connections: Bucket,
     pub logons: Bucket,
     pub open: usize,
-    pub pending: Pending,
+    pub pending: PendingConnections,
     /// Number of Logons that wait for a decision.
     pub deciding: usize,
     pub readable: bool,
@@ -26,7 +26,7 @@ pub(super) struct Listener {
     pub retry_ns: Option<u64>,
 }
 
-impl Listener {
+impl FixListener {
     pub fn new(socket: TcpListener, options: AcceptorOptions, now_ns: u64) -> Self {
         Self {
             socket,
@@ -36,7 +36,7 @@ impl Listener {
             logons: Bucket::new(options.logon_rate, now_ns),
             options,
             open: 0,
-            pending: Pending::default(),
+            pending: PendingConnections::default(),
             deciding: 0,
             readable: false,
             retry_ns: None,

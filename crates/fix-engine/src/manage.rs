@@ -3,7 +3,9 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use tickwire_fix_session::{Config, DisconnectReason, Now, Role, Session, Store, StoreError};
+use tickwire_fix_session::{
+    Config, DisconnectReason, Now, Session, SessionRole, Store, StoreError,
+};
 
 use super::acceptor::ListenerKey;
 use super::access::Access;
@@ -63,7 +65,7 @@ impl Sessions {
         store: BoxStore,
         access: Access,
     ) -> Result<SessionKey, AddError> {
-        if config.role != Role::Acceptor {
+        if config.role != SessionRole::Acceptor {
             return Err(AddError::Role);
         }
         if listener.0 >= self.listeners {
@@ -83,7 +85,7 @@ impl Sessions {
         store: BoxStore,
         options: InitiatorOptions,
     ) -> Result<SessionKey, AddError> {
-        if config.role != Role::Initiator {
+        if config.role != SessionRole::Initiator {
             return Err(AddError::Role);
         }
         let key = self.add(config, store, Access::default(), None)?;

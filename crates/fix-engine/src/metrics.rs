@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tickwire_fix_session::{Counters, Now, Refusal, Session, SessionId};
+use tickwire_fix_session::{Now, Refusal, Session, SessionCounters, SessionId};
 
 use super::sessions::{BoxStore, SessionKey, Sessions};
 use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
@@ -47,7 +47,7 @@ pub struct FixCounters {
 
 impl FixCounters {
     /// Adds the counters of a session.
-    pub(super) fn add(&mut self, counters: &Counters) {
+    pub(super) fn add(&mut self, counters: &SessionCounters) {
         self.received += counters.received;
         self.delivered += counters.delivered;
         self.sent += counters.sent;
@@ -76,11 +76,11 @@ impl Sessions {
 }
 
 /// Returns a counter of the totals.
-type Place = fn(&FixCounters) -> u64;
+type FixCounterAccessor = fn(&FixCounters) -> u64;
 /// Name, help text and accessor of a counter.
-type Named = (&'static str, &'static str, Place);
+type NamedFixCounter = (&'static str, &'static str, FixCounterAccessor);
 
-const COUNTERS: [Named; 10] = [
+const COUNTERS: [NamedFixCounter; 10] = [
     ("fix_received_messages", "Messages received that were not garbled", |c| c.received),
     ("fix_delivered_messages", "Messages passed to the application", |c| c.delivered),
     ("fix_sent_messages", "Messages sent, without resends", |c| c.sent),
@@ -95,7 +95,7 @@ const COUNTERS: [Named; 10] = [
     ("fix_logons", "Logons completed", |c| c.logons),
 ];
 
-const GAUGES: [Named; 4] = [
+const GAUGES: [NamedFixCounter; 4] = [
     ("fix_sessions", "Sessions", |c| c.sessions),
     ("fix_logged_on_sessions", "Sessions that are logged on", |c| c.logged_on),
     ("fix_unopened_sessions", "Sessions whose store or message log cannot be opened", |c| {
@@ -105,7 +105,7 @@ const GAUGES: [Named; 4] = [
 ];
 
 /// Name, help text and accessor of a counter of one session.
-type NamedOfSession = (&'static str, &'static str, fn(&Counters) -> u64);
+type NamedOfSession = (&'static str, &'static str, fn(&SessionCounters) -> u64);
 
 const SESSION_COUNTERS: [NamedOfSession; 5] = [
     ("fix_session_received_messages", "Messages received in a session", |c| c.received),
@@ -170,8 +170,8 @@ impl OfSession {
 pub struct FixMetrics {
     metrics: Metrics,
     sessions: HashMap<SessionKey, OfSession>,
-    counters: Vec<(Counter, Place)>,
-    gauges: Vec<(Gauge, Place)>,
+    counters: Vec<(Counter, FixCounterAccessor)>,
+    gauges: Vec<(Gauge, FixCounterAccessor)>,
     refusals: Vec<(Counter, Refusal)>,
     next_ns: u64,
 }
@@ -238,7 +238,9 @@ impl FixMetrics {
 mod tests {
     use super::*;
     use crate::Access;
-    use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, Schedule, SessionId};
+    use tickwire_fix_session::{
+        BeginString, Config, MemoryStore, Schedule, SessionId, SessionRole,
+    };
 
     #[test]
     fn counts_are_published_now_and_then() {
@@ -247,7 +249,8 @@ mod tests {
         let mut sessions = Sessions::default();
         let id = SessionId::new(BeginString::Fix42, "A", "B");
         let store = Box::new(MemoryStore::new());
-        let added = sessions.add(Config::new(Role::Acceptor, id), store, Access::default(), None);
+        let added =
+            sessions.add(Config::new(SessionRole::Acceptor, id), store, Access::default(), None);
         added.expect("the first");
         let at = |steady_ns| Now { wall_ns: 0, steady_ns };
         assert!(publisher.publish(&sessions, at(1)));
@@ -273,7 +276,8 @@ mod tests {
         let metrics = Metrics::new();
         let mut publisher = FixMetrics::new(&metrics);
         let mut sessions = Sessions::default();
-        let mut config = Config::new(Role::Acceptor, SessionId::new(BeginString::Fix42, "A", "B"));
+        let mut config =
+            Config::new(SessionRole::Acceptor, SessionId::new(BeginString::Fix42, "A", "B"));
         config.schedule = Some(Schedule::daily("UTC", "08:00:00", "16:00:00").unwrap());
         let store = Box::new(MemoryStore::new());
         let key = sessions.add(config, store, Access::default(), None).unwrap();

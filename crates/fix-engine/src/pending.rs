@@ -21,7 +21,7 @@ struct Share {
 
 /// The pending connections of a listener, by address.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingConnections {
     shares: HashMap<IpAddr, Share>,
     count: usize,
 }
@@ -34,7 +34,7 @@ fn sharer(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Pending {
+impl PendingConnections {
     /// Returns the number of pending connections.
     pub const fn len(&self) -> usize {
         self.count
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_largest_share_is_that_of_whoever_has_most() {
-        let mut pending = Pending::default();
+        let mut pending = PendingConnections::default();
         pending.add(ip("192.0.2.1"), 7);
         pending.add(ip("2001:db8::1"), 1);
         pending.add(ip("2001:db8::2"), 2);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn addresses_have_rates_of_their_own_and_are_not_remembered_without_bound() {
-        let mut pending = Pending::default();
+        let mut pending = PendingConnections::default();
         let rate = Rate { per_second: 1 };
         let mut take = |address: &str| pending.take_rate(ip(address), rate, 5);
         assert!(take("192.0.2.1") && !take("192.0.2.1") && take("192.0.2.2"));

@@ -12,13 +12,13 @@ pub(super) fn is_template(session: &SessionSettings) -> bool {
 }
 
 /// The sessions of one listener.
-pub(super) struct Planned<'s> {
+pub(super) struct ListenerSessions<'s> {
     /// The sections of the listener; never empty.
     pub sessions: Vec<&'s SessionSettings>,
     pub limits: AcceptorLimits,
 }
 
-impl<'s> Planned<'s> {
+impl<'s> ListenerSessions<'s> {
     pub fn new(session: &'s SessionSettings) -> Self {
         let mut planned = Self { sessions: vec![session], limits: AcceptorLimits::default() };
         planned.limits = limits(session);
@@ -83,7 +83,7 @@ fn merge(one: &AcceptorLimits, other: &AcceptorLimits) -> Result<AcceptorLimits,
 /// Refuses a listener on all addresses beside one on a single address with the same port: which of
 /// them gets a connection would depend on the machine.
 pub(super) fn check_overlaps(
-    listeners: &BTreeMap<SocketAddr, Planned<'_>>,
+    listeners: &BTreeMap<SocketAddr, ListenerSessions<'_>>,
 ) -> Result<(), ConfigureError> {
     for (address, planned) in listeners {
         let overlapping = listeners.iter().find(|(other, _)| {
@@ -108,7 +108,7 @@ pub(super) fn check_overlaps(
 /// Refuses templates of two listeners that match the same counterparty but have different
 /// protection: the counterparty could be impersonated through the weaker one.
 pub(super) fn check_templates(
-    listeners: &BTreeMap<SocketAddr, Planned<'_>>,
+    listeners: &BTreeMap<SocketAddr, ListenerSessions<'_>>,
 ) -> Result<(), ConfigureError> {
     let templates: Vec<(&SocketAddr, &SessionSettings)> = listeners
         .iter()

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{
-    DisconnectReason, Event, Head, Now, SendError, Session, SessionEvent, Store, StoreError,
+    DisconnectReason, Event, Now, OutgoingHeader, SendError, Session, SessionEvent, Store,
+    StoreError,
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
@@ -56,12 +57,12 @@ pub enum TaskEnd {
 }
 
 /// Reports the result of a request once its effects are stored, or storing them failed.
-type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+type RequestReply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 /// A request to the session.
-type Request<S> = Box<dyn FnOnce(&mut Session<S>, Now) -> Reply + Send>;
+type SessionRequest<S> = Box<dyn FnOnce(&mut Session<S>, Now) -> RequestReply + Send>;
 
 /// Access to a task's session from other tasks and threads. Clones refer to the same task.
-pub struct SessionTaskHandle<S>(mpsc::Sender<Request<S>>);
+pub struct SessionTaskHandle<S>(mpsc::Sender<SessionRequest<S>>);
 
 impl<S> Clone for SessionTaskHandle<S> {
     fn clone(&self) -> Self {
@@ -101,7 +102,7 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
     ) -> Result<Result<u64, SendError>, HandleError> {
         let msg_type = msg_type.to_owned();
         self.ask(
-            move |session, now| session.send_fields(now, &Head::new(&msg_type), write),
+            move |session, now| session.send_fields(now, &OutgoingHeader::new(&msg_type), write),
             |sent, stored| match stored {
                 Ok(()) => sent,
                 Err(StoreError { doing, source }) => {
@@ -121,7 +122,7 @@ impl<S: Store + 'static> SessionTaskHandle<S> {
         answer: impl FnOnce(D, Result<(), &StoreError>) -> R + Send + 'static,
     ) -> Result<R, HandleError> {
         let (sender, receiver) = oneshot::channel();
-        let request: Request<S> = Box::new(move |session, now| {
+        let request: SessionRequest<S> = Box::new(move |session, now| {
             let done = act(session, now);
             // The caller may have stopped waiting.
             Box::new(move |stored| drop(sender.send(answer(done, stored))))
@@ -139,7 +140,7 @@ pub struct SessionTask<S> {
     session: Session<S>,
     options: SessionTaskOptions,
     handle: SessionTaskHandle<S>,
-    requests: mpsc::Receiver<Request<S>>,
+    requests: mpsc::Receiver<SessionRequest<S>>,
     write_log: WriteLog,
 }
 
@@ -157,7 +158,7 @@ impl<S: fmt::Debug> fmt::Debug for SessionTask<S> {
 enum Turn<S> {
     Read(io::Result<usize>),
     Written(io::Result<usize>),
-    Request(Request<S>),
+    Request(SessionRequest<S>),
     Time,
 }
 
@@ -242,7 +243,7 @@ impl<S: Store + 'static> SessionTask<S> {
         let sync_ns = u64::try_from(self.options.sync_interval.as_nanos()).unwrap_or(u64::MAX);
         let Self { session, requests, write_log, .. } = self;
         let mut buffer = vec![0; READ_LEN];
-        let mut replies: Vec<Reply> = Vec::new();
+        let mut replies: Vec<RequestReply> = Vec::new();
         let mut ended = None;
         let mut written_ns = monotonic_ns();
         // True if the connection may buffer written bytes.

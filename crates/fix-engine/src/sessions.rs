@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{
-    BeginString, Config, Head, Now, Refusal, SendError, Session, SessionId, Store, StoreError,
+    BeginString, Config, Now, OutgoingHeader, Refusal, SendError, Session, SessionId, Store,
+    StoreError,
 };
 
 use super::access::Access;
@@ -52,7 +53,7 @@ impl fmt::Display for AddError {
 
 impl std::error::Error for AddError {}
 
-pub(super) struct Slot {
+pub(super) struct SessionSlot {
     generation: u64,
     session: Session<BoxStore>,
     access: Access,
@@ -82,7 +83,7 @@ fn unqualified(id: &SessionId) -> SessionId {
 /// The sessions of an engine.
 #[derive(Default)]
 pub struct Sessions {
-    slots: Vec<Option<Slot>>,
+    slots: Vec<Option<SessionSlot>>,
     generations: u64,
     by_id: HashMap<SessionId, SessionKey>,
     /// Acceptor sessions by listener and id without qualifier, which a Logon does not have.
@@ -141,7 +142,7 @@ impl Sessions {
         if let Some(place) = place {
             self.by_listener.insert(place, key);
         }
-        let slot = Slot {
+        let slot = SessionSlot {
             generation: key.generation,
             session: Session::new(config, store),
             access,
@@ -209,12 +210,12 @@ impl Sessions {
         self.unopened.iter().map(|(id, text)| (id, text.as_str()))
     }
 
-    pub(super) fn slot(&self, key: SessionKey) -> Option<&Slot> {
+    pub(super) fn slot(&self, key: SessionKey) -> Option<&SessionSlot> {
         let slot = self.slots.get(key.index)?.as_ref()?;
         (slot.generation == key.generation).then_some(slot)
     }
 
-    pub(super) fn slot_mut(&mut self, key: SessionKey) -> Option<&mut Slot> {
+    pub(super) fn slot_mut(&mut self, key: SessionKey) -> Option<&mut SessionSlot> {
         let slot = self.slots.get_mut(key.index)?.as_mut()?;
         (slot.generation == key.generation).then_some(slot)
     }
@@ -268,7 +269,7 @@ impl Sessions {
 
     /// Returns the keys of all sessions, in the order of their addition if none was removed.
     pub fn keys(&self) -> impl Iterator<Item = SessionKey> + use<> {
-        let key = |(index, slot): (usize, &Option<Slot>)| {
+        let key = |(index, slot): (usize, &Option<SessionSlot>)| {
             Some(SessionKey { index, generation: slot.as_ref()?.generation })
         };
         self.slots.iter().enumerate().filter_map(key).collect::<Vec<_>>().into_iter()
@@ -297,7 +298,7 @@ impl Sessions {
         &mut self,
         key: SessionKey,
         now: Now,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         write: impl FnMut(&mut Writer<'_>),
     ) -> Result<u64, SendError> {
         let session = self.session_mut(key).ok_or(SendError::NotLoggedOn)?;
@@ -312,7 +313,7 @@ impl Sessions {
         &mut self,
         key: SessionKey,
         now: Now,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         let session = self.session_mut(key).ok_or(SendError::NotLoggedOn)?;
@@ -404,7 +405,9 @@ impl Sessions {
     /// Moves lines of the message log to its file.
     pub(super) fn write_log(&mut self, key: SessionKey) -> io::Result<()> {
         let tail_max = self.tail_max;
-        let Some(Slot { session, log, tail, .. }) = self.slot_mut(key) else { return Ok(()) };
+        let Some(SessionSlot { session, log, tail, .. }) = self.slot_mut(key) else {
+            return Ok(());
+        };
         let mut written = Ok(());
         session.take_log(|lines| {
             if tail_max > 0 {
@@ -432,7 +435,7 @@ impl Sessions {
     /// Flushes the message log to its file. If the log resumes after a failure, returns the number
     /// of lines left out.
     pub(super) fn flush_log(&mut self, key: SessionKey) -> io::Result<Option<u64>> {
-        let Some(Slot { log: Some(log), .. }) = self.slot_mut(key) else { return Ok(None) };
+        let Some(SessionSlot { log: Some(log), .. }) = self.slot_mut(key) else { return Ok(None) };
         log.flush()
     }
 

@@ -9,12 +9,12 @@ use super::tls::TlsStream;
 
 /// A non-blocking connection.
 #[derive(Debug)]
-pub(super) enum Transport {
+pub(super) enum ConnectionTransport {
     Plain(TcpStream),
     Tls(Box<TlsStream>),
 }
 
-impl Transport {
+impl ConnectionTransport {
     pub fn stream(&mut self) -> &mut TcpStream {
         match self {
             Self::Plain(stream) => stream,
@@ -49,7 +49,7 @@ impl Transport {
         }
     }
 
-    /// Writes the bytes that [`Transport::write`] accepted but has not passed to the operating
+    /// Writes the bytes that [`ConnectionTransport::write`] accepted but has not passed to the operating
     /// system yet.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {

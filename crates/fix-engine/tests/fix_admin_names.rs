@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 use tickwire_fix_session::MemoryStore;
-use tickwire_telemetry::http::{HttpServer, Token};
+use tickwire_telemetry::http::{BearerToken, HttpServer};
 
 #[test]
 fn a_session_is_found_by_its_name_however_it_is_encoded() {
@@ -21,7 +21,7 @@ fn a_session_is_found_by_its_name_however_it_is_encoded() {
         let store = Box::new(MemoryStore::new());
         engine.add_initiator(config, store, quick(address)).expect("added");
     }
-    let token = Token::random().expect("made");
+    let token = BearerToken::random().expect("made");
     let shown = token.expose().to_owned();
     let routes = engine.handle().admin_routes(token);
     let server = HttpServer::serve("0".parse().expect("a port"), routes).expect("served");

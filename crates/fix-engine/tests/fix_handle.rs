@@ -18,7 +18,7 @@ use tickwire_fix_engine::{
     EngineOptions, HandleError, NumbersError, SessionKey, Sessions, TemplateSession,
 };
 use tickwire_fix_session::{
-    DisconnectReason, Head, MemoryStore, Refusal, SendError, SessionEvent, Store,
+    DisconnectReason, MemoryStore, OutgoingHeader, Refusal, SendError, SessionEvent, Store,
 };
 use tickwire_host::Stop;
 use watched::{Act, Watched, full};
@@ -241,7 +241,7 @@ fn a_failure_of_the_store_is_told_even_if_the_next_commit_succeeds() {
         if by_call {
             let write = |writer: &mut Writer<'_>| writer.uint(Tag(148), 1);
             let call = initiator.handle().call(move |sessions, now| {
-                sessions.send(key, now, &Head::new("B"), write).map(drop).map_err(drop)
+                sessions.send(key, now, &OutgoingHeader::new("B"), write).map(drop).map_err(drop)
             });
             initiator.turn(Duration::ZERO).expect("a turn");
             assert_eq!(call.expect("taken").wait(), Err(HandleError::Store));

@@ -11,7 +11,7 @@ use tickwire_fix::{Precision, Tag, UtcTimestamp, Writer};
 use tickwire_fix_engine::{
     AcceptorOptions, Access, AddressRange, Engine, EngineOptions, ListenerKey, Rate, SessionKey,
 };
-use tickwire_fix_session::{Head, MemoryStore};
+use tickwire_fix_session::{MemoryStore, OutgoingHeader};
 use tickwire_host::clock::unix_ns;
 
 /// Messages of the honest session while others attack.
@@ -263,10 +263,11 @@ fn a_flood_of_requests_by_a_peer_that_does_not_read_is_bounded() {
     let long = "x".repeat(1000);
     let now = peers::now();
     for _ in 0..20_000 {
-        let sent = stage.acceptor.sessions_mut().send(key, now, &Head::new("B"), |writer| {
-            writer.str(Tag(148), "kept");
-            writer.str(Tag(58), &long);
-        });
+        let sent =
+            stage.acceptor.sessions_mut().send(key, now, &OutgoingHeader::new("B"), |writer| {
+                writer.str(Tag(148), "kept");
+                writer.str(Tag(58), &long);
+            });
         sent.expect("stored");
     }
     let before = resident();

@@ -20,7 +20,7 @@ use tickwire_fix_engine::{
     HandleError, SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd,
 };
 use tickwire_fix_session::{
-    Delivery, DisconnectReason, Event, MemoryStore, SendError, Session, SessionEvent,
+    DisconnectReason, Event, MemoryStore, MessageDelivery, SendError, Session, SessionEvent,
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufStream, DuplexStream, ReadBuf, duplex};
 use watched::{Act, Before, Watched, full};
@@ -46,7 +46,7 @@ fn pair(options: SessionTaskOptions) -> ([SessionTask<Filling>; 2], Arc<AtomicBo
     ([accepting, calling].map(|session| SessionTask::new(session, options)), is_full)
 }
 
-fn number(delivery: &Delivery<'_, Filling>) -> u64 {
+fn number(delivery: &MessageDelivery<'_, Filling>) -> u64 {
     delivery.message.field(Tag(148)).expect("there").uint().expect("a number")
 }
 

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TypedFields};
 use tickwire_fix::{Dictionary, Reader, Validator, Writer};
 use tickwire_fix_messages::{fix42, fix44};
 
@@ -47,7 +47,10 @@ fn decode(
 }
 
 /// Returns the position after the body; 0 if it does not decode.
-fn typed<'m, H: Fields<'m>, M: Fields<'m>>(bytes: &'m [u8], reader: &'m mut Reader) -> usize {
+fn typed<'m, H: TypedFields<'m>, M: TypedFields<'m>>(
+    bytes: &'m [u8],
+    reader: &'m mut Reader,
+) -> usize {
     let Ok(message) = reader.decode(bytes) else { return 0 };
     let (mut header, mut body) = (Room::<H>::default(), Room::<M>::default());
     let Ok((header, start)) = header.decode(&message, BODY_START) else { return 0 };
@@ -71,7 +74,7 @@ fn decode_alike(
 }
 
 /// Returns the position after the body; 0 if it does not decode.
-fn alike<'m, H: Fields<'m>, M: Fields<'m>>(
+fn alike<'m, H: TypedFields<'m>, M: TypedFields<'m>>(
     bytes: &'m [u8],
     reader: &'m mut Reader,
     [headers, bodies]: &mut [Shapes; 2],

@@ -14,14 +14,14 @@
 //! `tickwire fix generate` prints the source, and generates the same from a custom dictionary.
 //!
 //! ```
-//! use tickwire_fix::typed::{Stamped, Text};
-//! use tickwire_fix::{Decimal, Precision, Reader, UtcTimestamp};
+//! use tickwire_fix::typed::{FixText, TimeWithPrecision};
+//! use tickwire_fix::{FixDecimal, Precision, Reader, UtcTimestamp};
 //! use tickwire_fix_messages::fix42::{
 //!     AnyMessage, HandlInst, Header, NewOrderSingle, NewOrderSingleRequired, OrdType, Side,
 //! };
 //!
-//! let now = Stamped::new(UtcTimestamp::EPOCH, Precision::Millis);
-//! let header = Header::new(Text::from("CLIENT"), Text::from("MARKET"), 7, now);
+//! let now = TimeWithPrecision::new(UtcTimestamp::EPOCH, Precision::Millis);
+//! let header = Header::new(FixText::from("CLIENT"), FixText::from("MARKET"), 7, now);
 //! let mut order = NewOrderSingle::new(NewOrderSingleRequired {
 //!     cl_ord_id: "order-1".into(),
 //!     handl_inst: HandlInst::from_char(b'1'),
@@ -30,14 +30,14 @@
 //!     transact_time: now,
 //!     ord_type: OrdType::Limit,
 //! });
-//! order.set_order_qty(Decimal::new(57, 0)).set_price(Decimal::new(298_075, -3));
+//! order.set_order_qty(FixDecimal::new(57, 0)).set_price(FixDecimal::new(298_075, -3));
 //! let mut out = [0; 400];
 //! let bytes = order.encode(&header, &mut out).expect("room");
 //!
 //! let mut reader = Reader::new();
 //! let message = reader.decode(bytes).expect("whole");
 //! let decoded = NewOrderSingle::decode(&message).expect("valid");
-//! assert_eq!(decoded.price(), Some(Decimal::new(298_075, -3)));
+//! assert_eq!(decoded.price(), Some(FixDecimal::new(298_075, -3)));
 //! assert_eq!(decoded, order);
 //! // One of any type, to match on.
 //! match AnyMessage::decode(&message).expect("valid") {

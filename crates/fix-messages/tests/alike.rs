@@ -2,12 +2,12 @@
 //! values.
 
 use std::fmt::Debug;
-use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
-use tickwire_fix::{Engine, Error, Message, Reader};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TypedFields};
+use tickwire_fix::{FixError, FixMessage, Reader, ReaderEngine};
 use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
 
 /// Header and order as text, or the error.
-type Outcome = Result<(String, String), Error>;
+type Outcome = Result<(String, String), FixError>;
 
 /// The fields of an order, with every kind of value that is parsed differently.
 const ORDER: [(&str, &str); 15] = [
@@ -46,7 +46,7 @@ fn framed(fields: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-fn plain(message: &Message<'_, '_>) -> Outcome {
+fn plain(message: &FixMessage<'_, '_>) -> Outcome {
     let (mut header, mut order) =
         (Room::<Header<'_>>::default(), Room::<NewOrderSingle<'_>>::default());
     let (header, start) = header.decode(message, BODY_START)?;
@@ -54,7 +54,7 @@ fn plain(message: &Message<'_, '_>) -> Outcome {
     Ok((format!("{header:?}"), format!("{order:?}")))
 }
 
-fn alike(message: &Message<'_, '_>, shapes: &mut [Shapes; 2]) -> Outcome {
+fn alike(message: &FixMessage<'_, '_>, shapes: &mut [Shapes; 2]) -> Outcome {
     let (mut header, mut order) =
         (Room::<Header<'_>>::default(), Room::<NewOrderSingle<'_>>::default());
     let (header, start) = header.decode_alike(&mut shapes[0], message, BODY_START)?;
@@ -67,7 +67,7 @@ struct Stream(Vec<(Reader, [Shapes; 2])>);
 
 impl Stream {
     fn new() -> Self {
-        let engines = Engine::available();
+        let engines = ReaderEngine::available();
         let shapes = |engine| [(); 2].map(|()| Shapes::new().engine(engine));
         Self(engines.map(|engine| (Reader::new().engine(engine), shapes(engine))).collect())
     }
@@ -202,7 +202,7 @@ fn seconds_minutes_and_days_go_on() {
 
 #[test]
 fn what_is_remembered_is_used() {
-    for engine in Engine::available() {
+    for engine in ReaderEngine::available() {
         let mut shapes = [(); 2].map(|()| Shapes::new().engine(engine));
         let mut decode = |bytes: &[u8]| {
             let mut reader = Reader::new();
@@ -217,9 +217,9 @@ fn what_is_remembered_is_used() {
     }
 }
 
-fn same_from<'m, S: Fields<'m> + Debug>(
+fn same_from<'m, S: TypedFields<'m> + Debug>(
     shapes: &mut Shapes,
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     start: usize,
 ) {
     let (mut plain, mut alike) = (Room::<S>::default(), Room::<S>::default());
@@ -231,7 +231,7 @@ fn same_from<'m, S: Fields<'m> + Debug>(
 #[test]
 fn places_behind_the_message() {
     let bytes = framed(&order());
-    for engine in Engine::available() {
+    for engine in ReaderEngine::available() {
         let mut shapes = Shapes::new().engine(engine);
         let mut reader = Reader::new().engine(engine);
         let message = reader.decode(&bytes).expect("well formed");

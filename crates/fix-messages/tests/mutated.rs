@@ -1,7 +1,7 @@
 //! For arbitrary mutations of messages, remembered shapes change no value and no error.
 
-use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
-use tickwire_fix::{Engine, Error, Message, Reader};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TypedFields};
+use tickwire_fix::{FixError, FixMessage, Reader, ReaderEngine};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, Heartbeat, NewOrderSingle, Trailer};
 use tickwire_fix_messages::fix50sp2;
 
@@ -151,12 +151,12 @@ struct Rooms<'m> {
     trailer: Room<Trailer<'m>>,
 }
 
-type Outcome = Result<(String, usize), Error>;
+type Outcome = Result<(String, usize), FixError>;
 
-fn told<'m, S: Fields<'m> + std::fmt::Debug>(
+fn told<'m, S: TypedFields<'m> + std::fmt::Debug>(
     room: &mut Room<S>,
     shapes: Option<&mut Shapes>,
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     start: usize,
 ) -> Outcome {
     let (found, end) = match shapes {
@@ -168,7 +168,11 @@ fn told<'m, S: Fields<'m> + std::fmt::Debug>(
 
 impl<'m> Rooms<'m> {
     /// Decodes a message to its type and to all others; the shapes of several types are shared.
-    fn all(&mut self, shapes: Option<&mut [Shapes; 3]>, message: &Message<'m, '_>) -> [Outcome; 6] {
+    fn all(
+        &mut self,
+        shapes: Option<&mut [Shapes; 3]>,
+        message: &FixMessage<'m, '_>,
+    ) -> [Outcome; 6] {
         let [orders, mut reports, mut others] = match shapes {
             Some(shapes) => shapes.each_mut().map(Some),
             None => [None, None, None],
@@ -189,7 +193,7 @@ impl<'m> Rooms<'m> {
 
 #[test]
 fn messages_of_which_anything_may_have_become() {
-    let engines: Vec<Engine> = Engine::available().collect();
+    let engines: Vec<ReaderEngine> = ReaderEngine::available().collect();
     let mut known: Vec<[Shapes; 3]> =
         engines.iter().map(|engine| [(); 3].map(|()| Shapes::new().engine(*engine))).collect();
     let (mut random, mut good, mut bad) = (Random(fastrand::Rng::with_seed(1)), 0, 0);
@@ -200,7 +204,7 @@ fn messages_of_which_anything_may_have_become() {
             .map(|engine| std::array::from_fn(|_| Reader::new().engine(*engine)))
             .collect();
         let mut plain: [Reader; BATCH] =
-            std::array::from_fn(|_| Reader::new().engine(Engine::portable()));
+            std::array::from_fn(|_| Reader::new().engine(ReaderEngine::portable()));
         let expected: Vec<_> = plain
             .iter_mut()
             .zip(&batch)

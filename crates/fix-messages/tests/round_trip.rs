@@ -5,13 +5,13 @@ mod support;
 use fastrand::Rng;
 use support::fill;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Dictionary, Message, Reader, Validator, Writer};
+use tickwire_fix::{Dictionary, FixMessage, Reader, Validator, Writer};
 
 /// Generates messages of one type, decodes and encodes them, and compares.
 fn round_trip(
     texts: (&str, &str),
     name: &str,
-    typed: impl for<'m> Fn(&Message<'m, '_>, &mut Vec<u8>),
+    typed: impl for<'m> Fn(&FixMessage<'m, '_>, &mut Vec<u8>),
 ) {
     let application = Dictionary::parse_quickfix(texts.0).expect("loads");
     let session = Dictionary::parse_quickfix(texts.1).expect("loads");

@@ -7,8 +7,8 @@ mod support;
 use fastrand::Rng;
 use support::fill;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::typed::{Stamped, Text};
-use tickwire_fix::{Decimal, Dictionary, Precision, Reader, UtcTimestamp, Writer};
+use tickwire_fix::typed::{FixText, TimeWithPrecision};
+use tickwire_fix::{Dictionary, FixDecimal, Precision, Reader, UtcTimestamp, Writer};
 use tickwire_fix_messages::fix44;
 
 /// FIX 4.4 with as few accessors as possible.
@@ -51,22 +51,22 @@ fn every_message_holds_prints_and_encodes_the_same() {
 #[test]
 fn members_of_a_component_are_got_and_set_through_its_trait() {
     fn describe<'m>(instrument: &mut impl InstrumentFields<'m>) {
-        instrument.set_security_id(Text::from("ID")).set_coupon_rate(Decimal::new(5, -1));
+        instrument.set_security_id(FixText::from("ID")).set_coupon_rate(FixDecimal::new(5, -1));
     }
-    let now = Stamped::new(UtcTimestamp::EPOCH, Precision::Seconds);
+    let now = TimeWithPrecision::new(UtcTimestamp::EPOCH, Precision::Seconds);
     let (side, kind) = (shared::Side::Buy, shared::OrdType::Limit);
     let mut order = shared::NewOrderSingle::new("order-1".into(), side, now, kind);
-    order.set_symbol(Text::from("XYZ"));
+    order.set_symbol(FixText::from("XYZ"));
     describe(&mut order);
     // A chain of setters continues in the message.
-    order.set_security_exchange(Text::from("XNAS")).set_price(Decimal::new(7, 0));
-    assert_eq!(order.symbol(), Some(Text::from("XYZ")));
-    assert_eq!(order.security_id(), Some(Text::from("ID")));
-    assert_eq!(order.coupon_rate(), Some(Decimal::new(5, -1)));
-    assert_eq!(order.price(), Some(Decimal::new(7, 0)));
+    order.set_security_exchange(FixText::from("XNAS")).set_price(FixDecimal::new(7, 0));
+    assert_eq!(order.symbol(), Some(FixText::from("XYZ")));
+    assert_eq!(order.security_id(), Some(FixText::from("ID")));
+    assert_eq!(order.coupon_rate(), Some(FixDecimal::new(5, -1)));
+    assert_eq!(order.price(), Some(FixDecimal::new(7, 0)));
     order.set_security_id(None);
     assert_eq!(order.security_id(), None);
     let mut entry = shared::UnderlyingsEntry::default();
-    entry.set_underlying_security_id(Text::from("U"));
-    assert_eq!(entry.underlying_security_id(), Some(Text::from("U")));
+    entry.set_underlying_security_id(FixText::from("U"));
+    assert_eq!(entry.underlying_security_id(), Some(FixText::from("U")));
 }

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use std::cell::RefCell;
-use tickwire_fix::typed::{BODY_START, Room, Shapes, Stamped};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TimeWithPrecision};
 use tickwire_fix::value::UtcTimestamp;
-use tickwire_fix::{Engine, Error, ErrorKind, Field, Message, Reader};
+use tickwire_fix::{Field, FixError, FixErrorKind, FixMessage, Reader, ReaderEngine};
 use tickwire_fix_messages::fix42::{Header, NewOrderSingle};
 
 /// The members of an order in this test: tag, and the check of its value.
@@ -41,7 +41,7 @@ enum Check {
 }
 
 impl Check {
-    fn run(self, field: &Field<'_>) -> Result<(), Error> {
+    fn run(self, field: &Field<'_>) -> Result<(), FixError> {
         match self {
             Self::Boolean => field.boolean().map(|_| ()),
             Self::Char => field.char().map(|_| ()),
@@ -54,7 +54,7 @@ impl Check {
 }
 
 /// Finds the first error, field by field, without types.
-fn expected(message: &Message<'_, '_>) -> Result<(), Error> {
+fn expected(message: &FixMessage<'_, '_>) -> Result<(), FixError> {
     let header = MEMBERS.split_at(HEADER).0;
     let fields: Vec<Field<'_>> = message.fields().collect();
     let of_header = |field: &&Field<'_>| header.iter().any(|(tag, _)| *tag == field.tag.0);
@@ -68,20 +68,20 @@ fn expected(message: &Message<'_, '_>) -> Result<(), Error> {
 }
 
 fn judge(
-    message: &Message<'_, '_>,
+    message: &FixMessage<'_, '_>,
     fields: &[Field<'_>],
     members: &[(u32, Check)],
     required: &[u32],
-) -> Result<(), Error> {
+) -> Result<(), FixError> {
     for (at, field) in fields.iter().enumerate() {
         let Some((tag, check)) = members.iter().find(|(tag, _)| *tag == field.tag.0) else {
             continue;
         };
         if fields[..at].iter().any(|before| before.tag.0 == *tag) {
-            return Err(field.refused(ErrorKind::RepeatedTag));
+            return Err(field.refused(FixErrorKind::RepeatedTag));
         }
         if field.value.is_empty() {
-            return Err(field.refused(ErrorKind::EmptyValue));
+            return Err(field.refused(FixErrorKind::EmptyValue));
         }
         check.run(field)?;
     }
@@ -89,8 +89,8 @@ fn judge(
     match required.iter().find(|tag| !is_there(tag)) {
         None => Ok(()),
         // The first one in the dictionary's order, which differs from the order of this list.
-        Some(_) => Err(Error {
-            kind: ErrorKind::RequiredTag,
+        Some(_) => Err(FixError {
+            kind: FixErrorKind::RequiredTag,
             tag: None,
             offset: message.bytes().len() as u32,
         }),
@@ -98,9 +98,9 @@ fn judge(
 }
 
 fn typed<'m>(
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     order: &mut Room<NewOrderSingle<'m>>,
-) -> Result<Header<'m>, Error> {
+) -> Result<Header<'m>, FixError> {
     let (header, start) = Header::decode(message)?;
     order.decode(message, start)?;
     Ok(header)
@@ -109,16 +109,16 @@ fn typed<'m>(
 thread_local! {
     /// Shapes of headers and orders together, over all messages of the test; one for each engine.
     static SHAPES: RefCell<Vec<Shapes>> =
-        RefCell::new(Engine::available().map(|engine| Shapes::new().engine(engine)).collect());
+        RefCell::new(ReaderEngine::available().map(|engine| Shapes::new().engine(engine)).collect());
 }
 
 /// Decodes with the shapes of earlier messages.
 fn alike<'m>(
     engine: usize,
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     header: &mut Room<Header<'m>>,
     order: &mut Room<NewOrderSingle<'m>>,
-) -> Result<usize, Error> {
+) -> Result<usize, FixError> {
     SHAPES.with_borrow_mut(|shapes| {
         let shapes = &mut shapes[engine];
         let (_, start) = header.decode_alike(shapes, message, BODY_START)?;
@@ -226,7 +226,7 @@ proptest! {
         let Ok(message) = reader.decode(&bytes) else { return Ok(()) };
         let mut room = Room::<NewOrderSingle<'_>>::default();
         let found = typed(&message, &mut room);
-        for turn in 0..2 * Engine::available().count() {
+        for turn in 0..2 * ReaderEngine::available().count() {
             let (mut header_alike, mut alike_room) = Default::default();
             let found_alike = alike(turn / 2, &message, &mut header_alike, &mut alike_room);
             prop_assert_eq!(found_alike.map(|_| ()), found.as_ref().map(|_| ()).map_err(|e| *e));
@@ -236,16 +236,16 @@ proptest! {
                 prop_assert_eq!(format!("{:?}", header_alike), expected);
             }
         }
-        let blank = |error: &Error| match error.kind {
-            ErrorKind::RequiredTag => Error { tag: None, ..*error },
+        let blank = |error: &FixError| match error.kind {
+            FixErrorKind::RequiredTag => FixError { tag: None, ..*error },
             _ => *error,
         };
         prop_assert_eq!(found.as_ref().map(|_| ()).map_err(blank), expected(&message), "{}", body);
         let Ok(header) = found else { return Ok(()) };
         let order = NewOrderSingle::decode(&message).expect("as before");
         let field = |tag| message.field(tickwire_fix::Tag(tag));
-        let stamp = |tag: u32| -> Option<Stamped<UtcTimestamp>> {
-            Stamped::<UtcTimestamp>::decode(&field(tag)?).ok()
+        let stamp = |tag: u32| -> Option<TimeWithPrecision<UtcTimestamp>> {
+            TimeWithPrecision::<UtcTimestamp>::decode(&field(tag)?).ok()
         };
         prop_assert_eq!(Some(header.sending_time()), stamp(52));
         prop_assert_eq!(Some(header.msg_seq_num()), field(34).and_then(|f| f.int().ok()));

@@ -1,14 +1,16 @@
 //! Typed messages: contents and errors.
 
-use tickwire_fix::typed::{Room, Shapes, Text};
-use tickwire_fix::{Decimal, Engine, Error, ErrorKind, Reader, SessionRejectReason, Tag, Writer};
+use tickwire_fix::typed::{FixText, Room, Shapes};
+use tickwire_fix::{
+    FixDecimal, FixError, FixErrorKind, Reader, ReaderEngine, SessionRejectReason, Tag, Writer,
+};
 use tickwire_fix_messages::fix44::{
     AnyMessage, CxlRejResponseTo, ExecutionReport, Header, Heartbeat, Logon, NewOrderSingle,
     OrdStatus, OrdType, OrderCancelReject, OrderCancelRejectRequired, PartyIdSource, Side,
 };
 
 /// Writes a message of fields separated by `|` and decodes it.
-fn with<T>(body: &str, check: impl for<'m> FnOnce(&tickwire_fix::Message<'m, '_>) -> T) -> T {
+fn with<T>(body: &str, check: impl for<'m> FnOnce(&tickwire_fix::FixMessage<'m, '_>) -> T) -> T {
     let mut buffer = [0; 2000];
     let mut fields = body.split('|').filter_map(|field| field.split_once('='));
     let (_, msg_type) = fields.next().expect("MsgType first");
@@ -24,7 +26,7 @@ const ORDER: &str = "35=D|49=A|56=B|34=7|52=20260105-11:20:43.125|11=id-1|453=2|
     802=1|523=sub|803=4|448=P2|55=XYZ|54=1|60=20260105-11:20:43|38=57|40=2|44=298.070|18=1 G q|\
     354=3|355=a=b|";
 
-fn refusal(body: &str) -> (ErrorKind, u32) {
+fn refusal(body: &str) -> (FixErrorKind, u32) {
     let error = with(body, |message| NewOrderSingle::decode(message).expect_err("refused"));
     (error.kind, error.tag.map_or(0, |tag| tag.0))
 }
@@ -33,21 +35,21 @@ fn refusal(body: &str) -> (ErrorKind, u32) {
 fn every_field_has_its_type() {
     with(ORDER, |message| {
         let (header, _) = Header::decode(message).expect("a header");
-        assert_eq!((header.sender_comp_id(), header.msg_seq_num()), (Text::from("A"), 7));
+        assert_eq!((header.sender_comp_id(), header.msg_seq_num()), (FixText::from("A"), 7));
         assert_eq!(header.sending_time().value.time.picos(), 125_000_000_000);
         let order = NewOrderSingle::decode(message).expect("an order");
         assert_eq!((order.cl_ord_id().as_str(), order.side()), (Some("id-1"), Side::Buy));
         assert_eq!(
             (order.ord_type(), order.price()),
-            (OrdType::Limit, Some(Decimal::new(298_070, -3)))
+            (OrdType::Limit, Some(FixDecimal::new(298_070, -3)))
         );
         assert_eq!(order.party_ids.len(), 2);
         let party = &order.party_ids[0];
-        assert_eq!(party.party_id(), Some(Text::from("P1")));
+        assert_eq!(party.party_id(), Some(FixText::from("P1")));
         assert_eq!(party.party_id_source(), Some(PartyIdSource::ProprietaryCustomCode));
-        assert_eq!(party.party_sub_ids[0].party_sub_id(), Some(Text::from("sub")));
+        assert_eq!(party.party_sub_ids[0].party_sub_id(), Some(FixText::from("sub")));
         assert_eq!(order.party_ids[1].party_id_source(), None);
-        let instructions: Vec<Text<'_>> =
+        let instructions: Vec<FixText<'_>> =
             order.exec_inst().expect("given").iter().map(|value| value.text()).collect();
         assert_eq!(instructions, ["1", "G", "q"]);
         assert_eq!(order.encoded_text(), Some(&b"a=b"[..]));
@@ -79,19 +81,19 @@ fn values_that_are_not_listed_are_kept() {
 #[test]
 fn what_is_wrong_has_its_reason() {
     let cases = [
-        (ORDER.replace("54=1|", ""), ErrorKind::RequiredTag, 54, 1),
-        (ORDER.replace("54=1|", "54=|"), ErrorKind::EmptyValue, 54, 4),
-        (ORDER.replace("54=1|", "54=12|"), ErrorKind::ValueFormat, 54, 6),
-        (ORDER.replace("44=298.070", "44=1e5"), ErrorKind::ValueFormat, 44, 6),
-        (ORDER.replace("60=20260105-", "60=20260230-"), ErrorKind::ValueFormat, 60, 6),
-        (format!("{ORDER}55=XYZ|"), ErrorKind::RepeatedTag, 55, 13),
-        (ORDER.replace("453=2|", "453=3|"), ErrorKind::GroupCount, 453, 16),
-        (ORDER.replace("802=1|", "802=0|"), ErrorKind::GroupCount, 802, 16),
-        (ORDER.replace("448=P1|447=D|", "447=D|448=P1|"), ErrorKind::GroupCount, 453, 16),
-        (format!("{ORDER}447=D|"), ErrorKind::GroupOrder, 447, 15),
-        (ORDER.replace("448=P1|447=D|", "448=P1|447=D|447=D|"), ErrorKind::RepeatedTag, 447, 13),
-        (ORDER.replace("354=3|", "354=4|"), ErrorKind::DataLength, 354, 6),
-        (ORDER.replace("35=D", "35=8"), ErrorKind::MsgType, 35, 11),
+        (ORDER.replace("54=1|", ""), FixErrorKind::RequiredTag, 54, 1),
+        (ORDER.replace("54=1|", "54=|"), FixErrorKind::EmptyValue, 54, 4),
+        (ORDER.replace("54=1|", "54=12|"), FixErrorKind::ValueFormat, 54, 6),
+        (ORDER.replace("44=298.070", "44=1e5"), FixErrorKind::ValueFormat, 44, 6),
+        (ORDER.replace("60=20260105-", "60=20260230-"), FixErrorKind::ValueFormat, 60, 6),
+        (format!("{ORDER}55=XYZ|"), FixErrorKind::RepeatedTag, 55, 13),
+        (ORDER.replace("453=2|", "453=3|"), FixErrorKind::GroupCount, 453, 16),
+        (ORDER.replace("802=1|", "802=0|"), FixErrorKind::GroupCount, 802, 16),
+        (ORDER.replace("448=P1|447=D|", "447=D|448=P1|"), FixErrorKind::GroupCount, 453, 16),
+        (format!("{ORDER}447=D|"), FixErrorKind::GroupOrder, 447, 15),
+        (ORDER.replace("448=P1|447=D|", "448=P1|447=D|447=D|"), FixErrorKind::RepeatedTag, 447, 13),
+        (ORDER.replace("354=3|", "354=4|"), FixErrorKind::DataLength, 354, 6),
+        (ORDER.replace("35=D", "35=8"), FixErrorKind::MsgType, 35, 11),
     ];
     for (body, kind, tag, reason) in cases {
         assert_eq!(refusal(&body), (kind, tag), "{body}");
@@ -105,7 +107,7 @@ fn what_is_wrong_has_its_reason() {
     let error = with("35=0|49=A|56=B|52=20260105-11:20:43|", |message| {
         Header::decode(message).expect_err("no MsgSeqNum")
     });
-    assert_eq!((error.kind, error.tag), (ErrorKind::RequiredTag, Some(Tag(34))));
+    assert_eq!((error.kind, error.tag), (FixErrorKind::RequiredTag, Some(Tag(34))));
 }
 
 #[test]
@@ -114,12 +116,12 @@ fn text_that_would_break_the_message_is_not_encoded() {
         let (header, _) = Header::decode(message).expect("a header");
         let kind = |text: &str| {
             let mut beat = Heartbeat::new();
-            beat.set_test_req_id(Text::from(text));
-            beat.encode(&header, &mut [0; 300]).map(|_| ()).map_err(|error: Error| error.kind)
+            beat.set_test_req_id(FixText::from(text));
+            beat.encode(&header, &mut [0; 300]).map(|_| ()).map_err(|error: FixError| error.kind)
         };
         [kind("fine"), kind("a\u{1}b"), kind("")]
     });
-    assert_eq!(outcome, [Ok(()), Err(ErrorKind::FieldDelimiter), Err(ErrorKind::EmptyValue)]);
+    assert_eq!(outcome, [Ok(()), Err(FixErrorKind::FieldDelimiter), Err(FixErrorKind::EmptyValue)]);
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn decimals_keep_their_digits_and_the_sign_of_zero() {
         "1234567.123456789012345678",
         "-12345678901234567.123456789012345678",
     ];
-    for engine in Engine::available() {
+    for engine in ReaderEngine::available() {
         let (mut reader, mut shapes) = (Reader::new().engine(engine), Shapes::new());
         // Decoding by a known shape has the same result as the first decoding.
         for number in numbers.into_iter().chain(numbers) {
@@ -153,7 +155,7 @@ fn decimals_keep_their_digits_and_the_sign_of_zero() {
         }
     }
     let digits = "9".repeat(36);
-    assert_eq!(refusal(&ORDER.replace("298.070", &digits)), (ErrorKind::ValueRange, 44));
+    assert_eq!(refusal(&ORDER.replace("298.070", &digits)), (FixErrorKind::ValueRange, 44));
 }
 
 #[test]
@@ -161,12 +163,12 @@ fn a_message_of_a_type_that_is_none_of_the_module_is_refused() {
     let error = with("35=ZZ|49=A|56=B|34=7|52=20260105-11:20:43|", |message| {
         AnyMessage::decode(message).expect_err("no such message")
     });
-    assert_eq!((error.kind, error.tag), (ErrorKind::MsgType, Some(Tag(35))));
+    assert_eq!((error.kind, error.tag), (FixErrorKind::MsgType, Some(Tag(35))));
     assert_eq!(error.session_reject_reason().map(SessionRejectReason::code), Some(11));
     // `AnyMessage` refuses a message for the same error as its own type.
     let body = ORDER.replace("54=1|", "");
     let error = with(&body, |message| AnyMessage::decode(message).expect_err("refused"));
-    assert_eq!((error.kind, error.tag), (ErrorKind::RequiredTag, Some(Tag(54))));
+    assert_eq!((error.kind, error.tag), (FixErrorKind::RequiredTag, Some(Tag(54))));
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn required_fields_have_names() {
         ord_status: OrdStatus::Rejected,
         cxl_rej_response_to: CxlRejResponseTo::OrderCancelRequest,
     });
-    reject.set_text(Text::from("too late"));
+    reject.set_text(FixText::from("too late"));
     let any = AnyMessage::from(reject);
     let mut out = [0; 300];
     let mut writer = Writer::new(&mut out, "FIX.4.4", any.msg_type());
@@ -240,7 +242,7 @@ fn a_warm_message_decodes_without_allocation() {
     with(ORDER, |message| {
         let mut order = NewOrderSingle::decode(message).expect("an order");
         let report = ExecutionReport::decode(message).map_err(|error| error.kind);
-        assert_eq!(report.err(), Some(ErrorKind::MsgType));
+        assert_eq!(report.err(), Some(FixErrorKind::MsgType));
         // The nested group has no memory that outlives its entry.
         let info = allocation_counter::measure(|| {
             order.decode_into(message, 3).expect("an order");

@@ -13,7 +13,7 @@ use crate::session::Hooks;
 
 /// Side of a session: the one that connects or the one that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SessionRole {
     /// Waits for the peer's Logon.
     Acceptor,
     /// Connects and sends the first Logon.
@@ -22,7 +22,7 @@ pub enum Role {
 
 /// Limits on the memory that a peer or the application can make a session use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SessionLimits {
     /// Most messages accepted for sending but not yet written to the connection; they wait in the
     /// store. Default 4,000,000.
     pub backlog_max: u64,
@@ -42,7 +42,7 @@ pub struct Limits {
     pub transmit_len_max: usize,
 }
 
-impl Default for Limits {
+impl Default for SessionLimits {
     fn default() -> Self {
         Self {
             backlog_max: 4_000_000,
@@ -97,7 +97,7 @@ pub struct Config {
     /// Version and CompIDs.
     pub id: SessionId,
     /// Side of the session.
-    pub role: Role,
+    pub role: SessionRole,
     /// HeartBtInt in seconds; an acceptor uses the value of the peer's Logon. Default 30.
     pub heartbeat_s: u32,
     /// SenderSubID of sent messages.
@@ -193,12 +193,12 @@ pub struct Config {
     /// Validation settings.
     pub checks: Checks,
     /// Limits on the memory that the peer and the application can use.
-    pub limits: Limits,
+    pub limits: SessionLimits,
 }
 
 impl Config {
     /// Creates a configuration with default values.
-    pub fn new(role: Role, id: SessionId) -> Self {
+    pub fn new(role: SessionRole, id: SessionId) -> Self {
         let precision = match id.begin_string {
             BeginString::Fix40 | BeginString::Fix41 => Precision::Seconds,
             _ => Precision::Millis,
@@ -245,7 +245,7 @@ impl Config {
             hooks: None,
             dictionaries: None,
             checks: Checks::default(),
-            limits: Limits::default(),
+            limits: SessionLimits::default(),
         }
     }
 

@@ -42,12 +42,12 @@ pub enum SendError {
     /// value contains a delimiter. [`Tag::MSG_TYPE`] if MsgType is invalid or that of a session
     /// message.
     Header(Tag),
-    /// The message is longer than [`crate::Limits::message_len_max`].
+    /// The message is longer than [`crate::SessionLimits::message_len_max`].
     MessageLength,
     /// The session is not logged on, and the reset at the next Logon would lose the message.
     NotLoggedOn,
-    /// More messages are queued than [`crate::Limits::backlog_max`] or
-    /// [`crate::Limits::backlog_bytes_max`] allows, because the peer reads too slowly. Send again
+    /// More messages are queued than [`crate::SessionLimits::backlog_max`] or
+    /// [`crate::SessionLimits::backlog_bytes_max`] allows, because the peer reads too slowly. Send again
     /// later.
     QueueFull,
     /// The store failed; the session disconnects.

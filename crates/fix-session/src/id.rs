@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tickwire_fix::{Message, Tag};
+use tickwire_fix::{FixMessage, Tag};
 
 /// The version of the session protocol, BeginString (8). In the standard's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,17 +169,17 @@ impl fmt::Display for SessionId {
 
 /// Version and CompIDs of a first message, by which an acceptor finds the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct PeerIdentity {
     /// The session, seen from this side.
     pub id: SessionId,
     /// True if the message is a Logon.
     pub is_logon: bool,
 }
 
-impl Identity {
+impl PeerIdentity {
     /// Returns the session that a message is for; `None` if the version is unknown, or a CompID is
     /// missing or not UTF-8.
-    pub fn of(message: &Message<'_, '_>) -> Option<Self> {
+    pub fn of(message: &FixMessage<'_, '_>) -> Option<Self> {
         let text = |tag: Tag| {
             let value = message.field(tag)?.value;
             (!value.is_empty()).then(|| String::from_utf8(value.to_vec()).ok()).flatten()
@@ -215,13 +215,13 @@ mod tests {
             let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
             let sum = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
             bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
-            Identity::of(&tickwire_fix::Reader::new().decode(&bytes).expect("whole"))
+            PeerIdentity::of(&tickwire_fix::Reader::new().decode(&bytes).expect("whole"))
         };
         let id = SessionId::new(BeginString::Fix44, "HERE", "THERE");
         let logon = identity("35=A|34=1|49=THERE|52=x|56=HERE|");
-        assert_eq!(logon, Some(Identity { id: id.clone(), is_logon: true }));
+        assert_eq!(logon, Some(PeerIdentity { id: id.clone(), is_logon: true }));
         let heartbeat = identity("35=0|34=1|49=THERE|52=x|56=HERE|");
-        assert_eq!(heartbeat, Some(Identity { id, is_logon: false }));
+        assert_eq!(heartbeat, Some(PeerIdentity { id, is_logon: false }));
         assert_eq!(identity("35=A|34=1|49=THERE|52=x|"), None);
         assert_eq!(identity("35=A|34=1|49=THERE|56=|"), None);
     }

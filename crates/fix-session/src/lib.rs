@@ -18,14 +18,14 @@
 //! In this example two sessions log on to each other. A real program passes the bytes through sockets.
 //!
 //! ```
-//! use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, Role, Session, SessionId};
+//! use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, Session, SessionId, SessionRole};
 //!
 //! let session = |role, sender, target| {
 //!     let id = SessionId::new(BeginString::Fix44, sender, target);
 //!     Session::new(Config::new(role, id), MemoryStore::new())
 //! };
-//! let mut trader = session(Role::Initiator, "TRADER", "VENUE");
-//! let mut venue = session(Role::Acceptor, "VENUE", "TRADER");
+//! let mut trader = session(SessionRole::Initiator, "TRADER", "VENUE");
+//! let mut venue = session(SessionRole::Acceptor, "VENUE", "TRADER");
 //!
 //! let now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 0 };
 //! trader.handle_connected(now);
@@ -56,17 +56,17 @@ pub mod settings;
 pub mod store;
 mod tags;
 
-pub use config::{Config, Dictionaries, Limits, Role};
+pub use config::{Config, Dictionaries, SessionLimits, SessionRole};
 pub use error::{SendError, StoreError};
-pub use id::{ApplVersion, BeginString, Identity, SessionId};
+pub use id::{ApplVersion, BeginString, PeerIdentity, SessionId};
 pub use log::{Direction, LogLine};
 pub use now::Now;
 pub use schedule::{Schedule, ScheduleError};
 pub use secret::Secret;
 pub use session::{
-    Added, Counters, Delivery, DisconnectReason, Event, Head, Hooks, LogonRequest, Outgoing,
-    Refusal, ResetOrigin, SendDecision, Session, SessionEvent, admit, check_credentials,
-    invalidity, is_admin, refusal_logout,
+    AdditionalFields, DisconnectReason, Event, Hooks, LogonRequest, MessageDelivery,
+    OutgoingHeader, OutgoingMessage, Refusal, ResetOrigin, SendDecision, Session, SessionCounters,
+    SessionEvent, admit, check_credentials, invalidity, is_admin, refusal_logout,
 };
 pub use store::{
     FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,

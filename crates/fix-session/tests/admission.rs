@@ -4,15 +4,15 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Head, Refusal, Role, SendError, Session, SessionEvent,
-    Store,
+    BeginString, Config, DisconnectReason, OutgoingHeader, Refusal, SendError, Session,
+    SessionEvent, SessionRole, Store,
 };
 
 const LOGON: &str = "98=0|108=30|";
 
 /// Returns an acceptor that has sent five messages and received three.
 fn acceptor(tweak: impl FnOnce(&mut Config)) -> Talk {
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, tweak);
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, tweak);
     talk.session.handle_disconnected(NOW);
     let store = talk.session.store_mut();
     store.set_next_sender(5).expect("memory");
@@ -167,17 +167,18 @@ fn fields_of_the_application_cannot_add_others() {
         ("5", &[]),
     ];
     for (msg_type, fields) in cases {
-        let head = Head { msg_type, fields };
+        let head = OutgoingHeader { msg_type, fields };
         let sent = talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "x"));
         assert!(matches!(sent, Err(SendError::Header(_))), "{msg_type} {fields:?}: {sent:?}");
     }
-    let body = talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), "x\u{1}y"));
+    let body =
+        talk.session.send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "x\u{1}y"));
     assert!(matches!(body, Err(SendError::Value)), "{body:?}");
     assert!(talk.answers(false).is_empty());
     assert_eq!(talk.session.store().next_sender(), 2);
     let fields: Fields =
         &[(Tag(50), b"me"), (Tag(212), b"3"), (Tag(213), b"a\x01b"), (Tag(5001), b"own")];
-    let head = Head { msg_type: "B", fields };
+    let head = OutgoingHeader { msg_type: "B", fields };
     talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "x")).expect("accepted");
     assert_eq!(talk.answers(false), ["35=B|50=me|57=DESK|212=3|213=a\u{1}b|5001=own|148=x"]);
 }
@@ -264,7 +265,7 @@ fn header_fields_that_the_configuration_gives_are_not_the_applications() {
     for (tag, give) in given {
         let send = |tweak: Give| {
             let mut talk = Talk::logged_on_with(BeginString::Fix44, tweak);
-            let head = Head { msg_type: "B", fields: &[(tag, b"1")] };
+            let head = OutgoingHeader { msg_type: "B", fields: &[(tag, b"1")] };
             talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "x"))
         };
         assert!(matches!(send(give), Err(SendError::Header(own)) if own == tag), "{tag}");
@@ -276,7 +277,7 @@ fn header_fields_that_the_configuration_gives_are_not_the_applications() {
 #[test]
 fn a_logon_of_an_early_version_has_the_credentials_that_are_asked_for() {
     let said = |body: &str| {
-        let mut talk = Talk::new(BeginString::Fix42, Role::Acceptor, |config| {
+        let mut talk = Talk::new(BeginString::Fix42, SessionRole::Acceptor, |config| {
             config.required_password = Some("open".into());
         });
         let answers = talk.say(1, "A", body);

@@ -4,7 +4,9 @@ mod talk;
 
 use talk::{NOW, Talk};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, DisconnectReason, Head, Role, SessionEvent, Store};
+use tickwire_fix_session::{
+    BeginString, DisconnectReason, OutgoingHeader, SessionEvent, SessionRole, Store,
+};
 
 #[test]
 fn a_large_gap_is_asked_for_in_parts() {
@@ -33,7 +35,7 @@ fn a_gap_fill_to_the_last_number_of_a_part_is_followed_by_the_next_part() {
 #[test]
 fn an_end_of_999999_is_an_open_one_before_fix_43() {
     for (version, is_open) in [(BeginString::Fix42, true), (BeginString::Fix43, false)] {
-        let mut talk = Talk::new(version, Role::Acceptor, |_| {});
+        let mut talk = Talk::new(version, SessionRole::Acceptor, |_| {});
         talk.session.handle_disconnected(NOW);
         talk.session.store_mut().set_next_sender(1_000_005).expect("memory");
         talk.session.handle_connected(NOW);
@@ -47,7 +49,7 @@ fn an_end_of_999999_is_an_open_one_before_fix_43() {
 #[test]
 fn a_logon_ahead_of_its_turn_is_asked_about_unless_the_peer_will_send_unasked() {
     let expects = |body: &str| {
-        let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |config| {
+        let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, |config| {
             config.next_expected_seq_num = true;
         });
         talk.say(5, "A", body)
@@ -146,7 +148,7 @@ fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
     for (msg_type, body) in
         [("0", ""), ("1", "112=x|"), ("2", "7=1|16=0|"), ("4", "36=9|"), ("B", "148=x|33=1|58=x|")]
     {
-        let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+        let mut talk = Talk::new(BeginString::Fix44, SessionRole::Initiator, |_| {});
         assert_eq!(talk.answers(false), ["35=A|98=0|108=30"]);
         assert!(talk.say(1, msg_type, body).is_empty(), "{msg_type}");
         assert_eq!(talk.numbers(), (2, 1), "{msg_type}");
@@ -159,7 +161,7 @@ fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
         );
     }
     // A Logout may answer a Logon.
-    let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Initiator, |_| {});
     talk.answers(false);
     talk.say(1, "5", "58=unknown user|");
     let why = DisconnectReason::LoggedOut { text: "unknown user".to_owned() };
@@ -169,9 +171,9 @@ fn nothing_is_taken_from_a_server_that_has_not_said_logon() {
 
 #[test]
 fn billions_of_numbers_without_messages_are_filled_over_at_once() {
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, |_| {});
     talk.session.handle_disconnected(NOW);
-    let head = Head::new("B");
+    let head = OutgoingHeader::new("B");
     talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "one")).expect("kept");
     talk.session.store_mut().set_next_sender(5_000_000_000).expect("memory");
     talk.session.send(NOW, &head, |writer| writer.str(Tag(148), "two")).expect("kept");

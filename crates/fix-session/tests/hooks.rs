@@ -5,10 +5,10 @@ mod talk;
 use std::sync::{Arc, Mutex};
 
 use talk::{NOW, Talk};
-use tickwire_fix::{Message, Tag};
+use tickwire_fix::{FixMessage, Tag};
 use tickwire_fix_session::{
-    Added, BeginString, DisconnectReason, Head, Hooks, Outgoing, Role, SendDecision, SendError,
-    SessionEvent, SessionId, Store,
+    AdditionalFields, BeginString, DisconnectReason, Hooks, OutgoingHeader, OutgoingMessage,
+    SendDecision, SendError, SessionEvent, SessionId, SessionRole, Store,
 };
 
 /// Signs Logons, adds a field to messages or withholds them, and records received messages.
@@ -18,13 +18,13 @@ struct House {
     refuses: Option<&'static str>,
 }
 
-fn value<'m>(message: &Message<'m, '_>, tag: u32) -> &'m str {
+fn value<'m>(message: &FixMessage<'m, '_>, tag: u32) -> &'m str {
     let field = message.field(Tag(tag)).map_or(&b""[..], |field| field.value);
     std::str::from_utf8(field).expect("text")
 }
 
 impl Hooks for House {
-    fn before_admin(&self, outgoing: &Outgoing<'_>, added: &mut Added) {
+    fn before_admin(&self, outgoing: &OutgoingMessage<'_>, added: &mut AdditionalFields) {
         let message = &outgoing.message;
         match message.msg_type() {
             b"A" => {
@@ -38,7 +38,11 @@ impl Hooks for House {
         }
     }
 
-    fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> SendDecision {
+    fn before_application(
+        &self,
+        outgoing: &OutgoingMessage<'_>,
+        added: &mut AdditionalFields,
+    ) -> SendDecision {
         let text = value(&outgoing.message, 148);
         if !outgoing.is_resend {
             added.text(Tag(7001), "stamped");
@@ -47,7 +51,7 @@ impl Hooks for House {
         if is_old || text == "secret" { SendDecision::Withhold } else { SendDecision::Send }
     }
 
-    fn admin_received(&self, _: &SessionId, message: &Message<'_, '_>) -> Result<(), String> {
+    fn admin_received(&self, _: &SessionId, message: &FixMessage<'_, '_>) -> Result<(), String> {
         let msg_type = String::from_utf8_lossy(message.msg_type()).into_owned();
         let is_refused = self.refuses == Some(msg_type.as_str());
         self.heard
@@ -60,7 +64,7 @@ impl Hooks for House {
 
 #[test]
 fn a_logon_is_signed_over_its_own_header() {
-    let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |config| {
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Initiator, |config| {
         config.hooks = Some(Arc::new(House::default()));
         config.password = Some("phrase".into());
     });
@@ -75,8 +79,9 @@ fn messages_are_stamped_withheld_and_withheld_again() {
     let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
         config.hooks = Some(house.clone());
     });
-    let mut send =
-        |text: &str| talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text));
+    let mut send = |text: &str| {
+        talk.session.send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), text))
+    };
     assert_eq!([send("one").ok(), send("stale").ok()], [Some(2), Some(3)]);
     assert!(matches!(send("secret"), Err(SendError::Withheld)));
     assert_eq!(send("two").ok(), Some(4));
@@ -129,7 +134,7 @@ fn messages_that_are_withheld_are_looked_at_some_at_a_time() {
     });
     let padding = "x".repeat(4000);
     for number in 0..1000 {
-        let sent = talk.session.send(NOW, &Head::new("B"), |writer| {
+        let sent = talk.session.send(NOW, &OutgoingHeader::new("B"), |writer| {
             writer.str(Tag(148), "stale");
             writer.str(Tag(58), &padding);
         });

@@ -4,13 +4,14 @@ mod talk;
 
 use talk::{NOW, TIME, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Head, Refusal, Role, SendError, SessionEvent, Store,
+    BeginString, Config, DisconnectReason, OutgoingHeader, Refusal, SendError, SessionEvent,
+    SessionRole, Store,
 };
 
 const LOGON: &str = "98=0|108=30|";
 
 fn acceptor(tweak: impl FnOnce(&mut Config)) -> Talk {
-    Talk::new(BeginString::Fix44, Role::Acceptor, tweak)
+    Talk::new(BeginString::Fix44, SessionRole::Acceptor, tweak)
 }
 
 fn closed(talk: &mut Talk) -> Option<DisconnectReason> {
@@ -58,14 +59,14 @@ fn numbers_begin_anew_after_a_logout_or_the_end_of_the_connection_if_they_are_to
     talk.session.handle_disconnected(NOW);
     assert_eq!(numbers(&talk), (1, 1));
     // A message that would be lost is not accepted.
-    let sent = talk.session.send(NOW, &Head::new("B"), |_| {});
+    let sent = talk.session.send(NOW, &OutgoingHeader::new("B"), |_| {});
     assert!(matches!(sent, Err(SendError::NotLoggedOn)), "{sent:?}");
 }
 
 #[test]
 fn a_logon_and_the_answer_to_a_logout_are_waited_for_so_long() {
     let at = |seconds: u64| NOW.plus(seconds * 1_000_000_000);
-    for role in [Role::Acceptor, Role::Initiator] {
+    for role in [SessionRole::Acceptor, SessionRole::Initiator] {
         let quick = |config: &mut Config| config.logon_timeout_s = 5;
         let mut talk = Talk::new(BeginString::Fix44, role, quick);
         talk.session.handle_timeout(at(4));
@@ -107,7 +108,7 @@ fn what_is_not_kept_is_filled_over() {
     let forgets = |config: &mut Config| config.persist_messages = false;
     let mut talk = Talk::logged_on_with(BeginString::Fix44, forgets);
     for _ in 0..3 {
-        let sent = talk.session.send(NOW, &Head::new("B"), |writer| {
+        let sent = talk.session.send(NOW, &OutgoingHeader::new("B"), |writer| {
             writer.str(tickwire_fix::Tag(148), "news");
         });
         sent.expect("sent");

@@ -5,11 +5,12 @@ mod talk;
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Event, Head, SendError, Session, SessionEvent, Store,
+    BeginString, Config, DisconnectReason, Event, OutgoingHeader, SendError, Session, SessionEvent,
+    Store,
 };
 
 fn send(session: &mut Session<impl Store>, text: &str) -> Result<u64, SendError> {
-    session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text))
+    session.send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), text))
 }
 
 /// Logs the peer on again with its next number, and requests the messages that it is missing.

@@ -1,9 +1,9 @@
 //! A resend of very many messages reads them from the disk as fast as the connection accepts them.
 
-use tickwire_fix::{Framer, Reader, Step, Tag};
+use tickwire_fix::{FixFramer, FramerStep, Reader, Tag};
 use tickwire_fix_session::{
-    BeginString, Config, FileStore, FileStoreOptions, Fsync, Head, Now, Role, Session, SessionId,
-    Store,
+    BeginString, Config, FileStore, FileStoreOptions, Fsync, Now, OutgoingHeader, Session,
+    SessionId, SessionRole, Store,
 };
 
 /// Fewer without optimization, where a million takes ten seconds.
@@ -46,10 +46,11 @@ fn memory_does_not_grow_with_the_number_of_messages() {
         archives_max: 0,
     };
     let store = FileStore::open(options, 0).expect("opens");
-    let mut session = Session::new(Config::new(Role::Acceptor, id), store);
+    let mut session = Session::new(Config::new(SessionRole::Acceptor, id), store);
     let now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 1 };
     for number in 1..=MESSAGES {
-        let sent = session.send(now, &Head::new("B"), |writer| writer.uint(Tag(148), number));
+        let sent =
+            session.send(now, &OutgoingHeader::new("B"), |writer| writer.uint(Tag(148), number));
         assert_eq!(sent.expect("accepted"), number);
         if number % 1000 == 0 {
             assert!(session.poll_transmit(now).expect("commits").is_empty());
@@ -59,7 +60,7 @@ fn memory_does_not_grow_with_the_number_of_messages() {
     session.handle_connected(now);
     session.handle_bytes(&logon_and_request());
     while session.poll_event(now).is_some() {}
-    let (mut framer, mut reader) = (Framer::default(), Reader::new());
+    let (mut framer, mut reader) = (FixFramer::default(), Reader::new());
     let (mut expected, mut logons) = (1, 0);
     loop {
         let bytes = session.poll_transmit(now).expect("reads");
@@ -68,7 +69,7 @@ fn memory_does_not_grow_with_the_number_of_messages() {
             break;
         }
         let mut at = 0;
-        while let Step::Message(found) = framer.step(&bytes[at..]) {
+        while let FramerStep::Message(found) = framer.step(&bytes[at..]) {
             let message = reader.decode(found).expect("whole");
             let number = |tag| message.field(Tag(tag)).map(|f| f.uint().expect("a number"));
             if message.msg_type() == b"B" {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use talk::{NOW, Talk};
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Dictionary, Framer, Limits, Reader, Step, Tag};
+use tickwire_fix::{Dictionary, FixFramer, FixLimits, FramerStep, Reader, Tag};
 use tickwire_fix_session::{
-    ApplVersion, BeginString, Dictionaries, Head, SendError, Session, SessionEvent,
+    ApplVersion, BeginString, Dictionaries, OutgoingHeader, SendError, Session, SessionEvent,
 };
 
 /// A dictionary with a user-defined data field, `5001` with the length field `5000`.
@@ -45,7 +45,7 @@ fn the_body_of_a_message_that_is_sent_again_keeps_its_bytes() {
         // Without the dictionary, `b=` would be parsed as a tag and written as `0=`.
         let data = b"a\x01b=c\x01049=d";
         talk.session
-            .send(NOW, &Head::new("B"), |writer| {
+            .send(NOW, &OutgoingHeader::new("B"), |writer| {
                 writer.str(Tag(148), "news");
                 writer.data(Tag(5000), Tag(5001), data);
             })
@@ -82,7 +82,8 @@ fn a_message_that_is_accepted_can_be_sent_again() {
     let mut sent = Vec::new();
     for len in 700..1000 {
         let text = "x".repeat(len);
-        let outcome = talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), &text));
+        let outcome =
+            talk.session.send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), &text));
         match outcome {
             Ok(_) => sent.push(len),
             Err(error) => assert!(matches!(error, SendError::MessageLength), "{error}"),
@@ -92,13 +93,14 @@ fn a_message_that_is_accepted_can_be_sent_again() {
     assert_eq!(talk.answers(false).len(), sent.len());
     talk.handle(2, "2", "7=2|16=0|");
     // The peer has the same limit.
-    let limits = Limits { message_len_max: 1000, ..Limits::default() };
-    let (mut reader, mut framer, mut again) = (Reader::new().limits(limits), Framer::default(), 0);
+    let limits = FixLimits { message_len_max: 1000, ..FixLimits::default() };
+    let (mut reader, mut framer, mut again) =
+        (Reader::new().limits(limits), FixFramer::default(), 0);
     loop {
         let bytes = talk.session.poll_transmit(NOW).expect("commits").to_vec();
         talk.session.handle_transmitted(bytes.len());
         let mut at = 0;
-        while let Step::Message(message) = framer.step(&bytes[at..]) {
+        while let FramerStep::Message(message) = framer.step(&bytes[at..]) {
             let decoded = reader.decode(message).expect("within the limit");
             again += usize::from(decoded.msg_type() == b"B");
             at += message.len();
@@ -115,7 +117,9 @@ fn a_number_that_is_not_told_any_more_is_sent_again_as_it_was() {
     let mut talk = Talk::logged_on_with(BeginString::Fix44, |config| {
         config.last_seq_num_processed = true;
     });
-    talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), "one")).expect("sent");
+    talk.session
+        .send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "one"))
+        .expect("sent");
     assert_eq!(talk.answers(false), ["35=B|369=1|148=one"]);
     let mut config = talk.session.config().clone();
     config.last_seq_num_processed = false;

@@ -6,19 +6,22 @@ mod talk;
 use talk::{NOW, Talk};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, DisconnectReason, Head, ResetOrigin, Role, Session, SessionEvent, Store,
+    BeginString, DisconnectReason, OutgoingHeader, ResetOrigin, Session, SessionEvent, SessionRole,
+    Store,
 };
 
 const RESET: &str = "35=A|98=0|108=30|141=Y";
 const ANSWER: &str = "98=0|108=30|141=Y|";
 
 fn send(session: &mut Session<impl Store>, text: &str) {
-    session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), text)).expect("accepted");
+    session
+        .send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), text))
+        .expect("accepted");
 }
 
 /// Returns a logged-on initiator with sequence numbers far from 1.
 fn initiator() -> Talk {
-    let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Initiator, |_| {});
     talk.session.handle_disconnected(NOW);
     talk.session.store_mut().set_next_sender(50).expect("memory");
     talk.session.store_mut().set_next_target(60).expect("memory");
@@ -199,7 +202,7 @@ fn messages_behind_our_logout_and_a_reset_are_not_counted() {
 #[test]
 fn a_reset_of_the_peer_has_number_1() {
     for seq_num in [0, 2, 500] {
-        let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+        let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, |_| {});
         talk.session.handle_disconnected(NOW);
         talk.session.store_mut().set_next_sender(50).expect("memory");
         talk.session.handle_connected(NOW);
@@ -232,7 +235,7 @@ fn a_reset_by_the_logged_on_peer_tells_what_may_be_lost() {
     let told = SessionEvent::Reset { origin, last_sent: 1, last_received: 1 };
     assert_eq!(talk.notices, [told, SessionEvent::LoggedOn]);
     // The first Logon of a connection.
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, |_| {});
     assert_eq!(talk.say(1, "A", ANSWER), [RESET]);
     let origin = ResetOrigin::PeerAtLogon;
     let told = SessionEvent::Reset { origin, last_sent: 0, last_received: 0 };

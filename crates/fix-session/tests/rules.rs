@@ -5,7 +5,7 @@ mod talk;
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Head, Role, SessionEvent, Store,
+    BeginString, Config, DisconnectReason, OutgoingHeader, SessionEvent, SessionRole, Store,
 };
 
 const LOGON: &str = "98=0|108=30|";
@@ -57,7 +57,7 @@ fn the_answer_to_our_reset_has_its_flag_and_number_1() {
         let mut inside = Talk::logged_on(BeginString::Fix44);
         inside.session.reset(NOW);
         let resets = |config: &mut Config| config.reset_on_logon = true;
-        let first = Talk::new(BeginString::Fix44, Role::Initiator, resets);
+        let first = Talk::new(BeginString::Fix44, SessionRole::Initiator, resets);
         for mut talk in [inside, first] {
             assert!(talk.answers(false)[0].ends_with("|141=Y"));
             let answers = talk.say(seq_num, "A", body);
@@ -130,7 +130,7 @@ fn possible_duplicates_say_when_they_were_sent_first() {
 #[test]
 fn an_expectation_of_what_was_never_sent_is_answered_by_logout_alone() {
     let expects = |authenticate: bool| {
-        Talk::new(BeginString::Fix44, Role::Acceptor, |config| {
+        Talk::new(BeginString::Fix44, SessionRole::Acceptor, |config| {
             config.next_expected_seq_num = true;
             config.authenticate = authenticate;
         })
@@ -149,7 +149,9 @@ fn an_expectation_of_what_was_never_sent_is_answered_by_logout_alone() {
 #[test]
 fn a_resend_request_with_a_number_too_high_is_answered_and_followed_by_ours() {
     let mut talk = Talk::logged_on(BeginString::Fix44);
-    talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), "one")).expect("sent");
+    talk.session
+        .send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "one"))
+        .expect("sent");
     talk.answers(false);
     let answers = talk.say(5, "2", "7=2|16=0|");
     assert_eq!(answers, ["35=B|43=Y|148=one", "35=2|7=2|16=0"]);
@@ -185,7 +187,7 @@ fn numbers_that_are_none_are_badly_written_and_not_missing() {
 
 #[test]
 fn a_new_connection_begins_with_a_new_message() {
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, |_| {});
     // An incomplete message or garbage, then the connection closes.
     for half in [&b"8=FIX.4.4\x019=5\x0135=0\x01x"[..], b"8=FIX.4.4\x019=x\x01zzz", b"GET / HTTP"] {
         talk.session.handle_connected(NOW);
@@ -214,7 +216,7 @@ fn a_logon_whose_application_version_nobody_knows_is_refused() {
     for (version, is_known) in
         [("9", true), ("10", true), ("7", true), ("33", false), ("x", false), ("2", false)]
     {
-        let mut talk = Talk::new(BeginString::Fixt11, Role::Acceptor, |_| {});
+        let mut talk = Talk::new(BeginString::Fixt11, SessionRole::Acceptor, |_| {});
         let answers = talk.say(1, "A", &format!("98=0|108=30|1137={version}|"));
         assert_eq!(!answers.is_empty(), is_known, "{version}: {answers:?}");
         assert_eq!(talk.session.is_logged_on(), is_known, "{version}");
@@ -226,7 +228,7 @@ fn a_logon_without_application_version_is_refused_whatever_is_validated() {
     let tweaks: [fn(&mut Config); 3] =
         [|_| {}, |config| config.dictionaries = None, |config| config.reject_invalid = false];
     for tweak in tweaks {
-        let mut talk = Talk::new(BeginString::Fixt11, Role::Acceptor, tweak);
+        let mut talk = Talk::new(BeginString::Fixt11, SessionRole::Acceptor, tweak);
         assert!(talk.say(1, "A", "98=0|108=30|").is_empty());
         assert!(!talk.session.is_connected() || !talk.session.is_logged_on());
         assert_eq!(talk.numbers(), (1, 1));

@@ -1,8 +1,8 @@
 //! Sessions with a schedule.
 
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Event, MemoryStore, Now, Role, Schedule, Session,
-    SessionEvent, SessionId, Store,
+    BeginString, Config, DisconnectReason, Event, MemoryStore, Now, Schedule, Session,
+    SessionEvent, SessionId, SessionRole, Store,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -21,7 +21,7 @@ fn session(store: MemoryStore) -> Session<MemoryStore> {
 /// Returns a session with a schedule and an optional logon time.
 fn limited(store: MemoryStore, logon: Option<(&str, &str)>) -> Session<MemoryStore> {
     let id = SessionId::new(BeginString::Fix44, "I", "A");
-    let mut config = Config::new(Role::Initiator, id);
+    let mut config = Config::new(SessionRole::Initiator, id);
     config.schedule = Some(Schedule::daily("UTC", "08:00:00", "16:00:00").expect("well written"));
     config.logon_schedule =
         logon.map(|(from, to)| Schedule::daily("UTC", from, to).expect("well written"));
@@ -40,7 +40,7 @@ fn disconnects(session: &mut Session<MemoryStore>, now: Now) -> Option<Disconnec
 
 fn acceptor() -> Session<MemoryStore> {
     let id = SessionId::new(BeginString::Fix44, "A", "I");
-    Session::new(Config::new(Role::Acceptor, id), MemoryStore::new())
+    Session::new(Config::new(SessionRole::Acceptor, id), MemoryStore::new())
 }
 
 /// Passes the output of one side to the other. Returns the other's disconnection reasons.

@@ -7,8 +7,8 @@ use std::cell::Cell;
 
 use talk::{NOW, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Event, MemoryStore, ResetOrigin, Role, Session,
-    SessionEvent, SessionId, Store,
+    BeginString, Config, DisconnectReason, Event, MemoryStore, ResetOrigin, Session, SessionEvent,
+    SessionId, SessionRole, Store,
 };
 use watched::{Act, Watched, full};
 
@@ -33,7 +33,8 @@ fn a_session_hands_its_store_to_the_disk_when_it_is_told_to() {
         Ok(())
     });
     let store: Box<dyn Store + '_> = Box::new(watched);
-    let config = Config::new(Role::Acceptor, SessionId::new(BeginString::Fix44, "HERE", "THERE"));
+    let config =
+        Config::new(SessionRole::Acceptor, SessionId::new(BeginString::Fix44, "HERE", "THERE"));
     let mut session = Session::new(config, store);
     session.sync();
     assert_eq!(synced.get(), 1);

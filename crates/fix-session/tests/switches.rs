@@ -5,7 +5,8 @@ mod talk;
 use talk::{NOW, Talk};
 use tickwire_fix::{SessionRejectReason, Tag};
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Head, Role, SendError, SessionEvent, Store,
+    BeginString, Config, DisconnectReason, OutgoingHeader, SendError, SessionEvent, SessionRole,
+    Store,
 };
 
 #[test]
@@ -112,7 +113,7 @@ fn a_logon_with_a_higher_number_asks_for_nothing_if_numbers_are_not_checked() {
         config.check_seq_nums = false;
         config.next_expected_seq_num = true;
     };
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, unchecked);
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, unchecked);
     // NextExpectedMsgSeqNum is used only if sequence numbers are checked.
     assert_eq!(talk.say(7, "A", "98=0|108=30|"), ["35=A|98=0|108=30"]);
     assert_eq!(talk.session.store().next_target(), 8);
@@ -121,9 +122,9 @@ fn a_logon_with_a_higher_number_asks_for_nothing_if_numbers_are_not_checked() {
 #[test]
 fn the_answer_to_a_logon_expects_the_number_after_it() {
     let next = |config: &mut Config| config.next_expected_seq_num = true;
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, next);
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, next);
     assert_eq!(talk.say(1, "A", "98=0|108=30|789=1|"), ["35=A|98=0|108=30|789=2"]);
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, next);
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, next);
     assert_eq!(talk.say(4, "A", "98=0|108=30|789=1|"), ["35=A|98=0|108=30|789=1"]);
 }
 
@@ -193,7 +194,7 @@ fn a_logon_has_the_fields_and_every_header_the_locations_that_are_configured() {
         config.sender_location_id = Some("LDN".to_owned());
         config.target_location_id = Some("NYC".to_owned());
     };
-    let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, more);
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Initiator, more);
     assert_eq!(talk.answers(false), ["35=A|142=LDN|143=NYC|98=0|108=30|95=3|96=abc"]);
 }
 
@@ -205,8 +206,9 @@ fn messages_that_wait_for_a_slow_peer_are_bounded_in_number_and_in_bytes() {
             config.limits.backlog_max = backlog_max;
             config.limits.backlog_bytes_max = backlog_bytes_max;
         });
-        let mut send =
-            || talk.session.send(NOW, &Head::new("B"), |writer| writer.str(Tag(148), "news"));
+        let mut send = || {
+            talk.session.send(NOW, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "news"))
+        };
         let accepted = (0..9).take_while(|_| send().is_ok()).count();
         assert!(accepted == 9 || matches!(send(), Err(SendError::QueueFull)));
         accepted

@@ -6,7 +6,7 @@ mod talk;
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::{SessionRejectReason, Tag};
 use tickwire_fix_session::{
-    BeginString, DisconnectReason, Event, Head, Refusal, Role, SessionEvent,
+    BeginString, DisconnectReason, Event, OutgoingHeader, Refusal, SessionEvent, SessionRole,
 };
 
 #[test]
@@ -51,7 +51,7 @@ fn garbage_between_messages_is_counted_and_hides_none() {
 
 #[test]
 fn garbage_before_the_logon_ends_the_connection() {
-    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+    let mut talk = Talk::new(BeginString::Fix44, SessionRole::Acceptor, |_| {});
     talk.handle_bytes(b"GET / HTTP/1.1\r\n\r\n");
     assert!(
         talk.notices.contains(&SessionEvent::Disconnect(DisconnectReason::NotLoggedOn)),
@@ -78,7 +78,7 @@ fn an_answer_from_within_a_delivery_is_a_message_of_the_session() {
     let Some(Event::Application(mut delivery)) = talk.session.poll_event(NOW) else {
         panic!("no delivery")
     };
-    let sent = delivery.send(&Head::new("B"), |writer| writer.str(Tag(148), "answer"));
+    let sent = delivery.send(&OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "answer"));
     assert_eq!(sent.expect("sent"), 2);
     assert_eq!(talk.answers(false), ["35=B|148=answer"]);
     assert_eq!(talk.numbers(), (3, 3));
@@ -98,7 +98,7 @@ fn an_initiator_is_told_what_is_wrong_with_the_answer_to_its_logon() {
         ),
         ("20240101-00:00:00", "98=0|108=30|", Refusal::SendingTime, invalid(None, late)),
     ] {
-        let mut talk = Talk::new(BeginString::Fix44, Role::Initiator, |_| {});
+        let mut talk = Talk::new(BeginString::Fix44, SessionRole::Initiator, |_| {});
         talk.answers(false);
         talk.handle_from("THERE", time, 1, "A", body);
         assert!(talk.answers(false).is_empty());

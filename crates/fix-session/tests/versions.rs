@@ -5,7 +5,7 @@ mod talk;
 
 use talk::{NOW, TIME, Talk};
 use tickwire_fix::Tag;
-use tickwire_fix_session::{BeginString, Config, Head, Role};
+use tickwire_fix_session::{BeginString, Config, OutgoingHeader, SessionRole};
 
 /// Runs a check with each version and compares the results.
 fn by_version(check: impl Fn(BeginString) -> Vec<String>, expected: [&[&str]; 6]) {
@@ -66,7 +66,7 @@ fn a_request_without_end_is_understood_in_both_forms() {
     ] {
         let mut talk = Talk::logged_on(version);
         for text in ["first", "second"] {
-            let head = Head::new("B");
+            let head = OutgoingHeader::new("B");
             talk.session.send(NOW, &head, |writer| writer.str(Tag(148), text)).expect("accepted");
         }
         assert_eq!(talk.answers(false), ["35=B|148=first", "35=B|148=second"]);
@@ -80,7 +80,7 @@ fn a_request_without_end_is_understood_in_both_forms() {
 fn times_have_milliseconds_from_42_on_in_what_is_sent_again_too() {
     let check = |version| {
         let mut talk = Talk::logged_on(version);
-        talk.session.send(NOW, &Head::new("B"), |_| {}).expect("accepted");
+        talk.session.send(NOW, &OutgoingHeader::new("B"), |_| {}).expect("accepted");
         let mut times = talk.answers(true);
         talk.handle(2, "2", "7=2|16=2|");
         times.append(&mut talk.answers(true));
@@ -124,7 +124,7 @@ fn a_missing_field_is_told_before_one_that_the_version_does_not_have() {
 #[test]
 fn a_logon_says_reset_from_41_on_and_the_application_version_over_fixt_only() {
     let tweak = |config: &mut Config| config.reset_on_logon = true;
-    let check = |version| Talk::new(version, Role::Initiator, tweak).answers(false);
+    let check = |version| Talk::new(version, SessionRole::Initiator, tweak).answers(false);
     let old: &[&str] = &["35=A|98=0|108=30"];
     let new: &[&str] = &["35=A|98=0|108=30|141=Y"];
     let fixt: &[&str] = &["35=A|98=0|108=30|141=Y|1137=9"];
@@ -134,7 +134,7 @@ fn a_logon_says_reset_from_41_on_and_the_application_version_over_fixt_only() {
 #[test]
 fn the_next_number_expected_is_said_from_44_on() {
     let tweak = |config: &mut Config| config.next_expected_seq_num = true;
-    let check = |version| Talk::new(version, Role::Initiator, tweak).answers(false);
+    let check = |version| Talk::new(version, SessionRole::Initiator, tweak).answers(false);
     let old: &[&str] = &["35=A|98=0|108=30"];
     let new: &[&str] = &["35=A|98=0|108=30|789=1"];
     let fixt: &[&str] = &["35=A|98=0|108=30|789=1|1137=9"];

@@ -1,7 +1,7 @@
 //! Decodes a message for inspection, whatever the faults of its frame, and describes the faults.
 
-use crate::found::Found;
-use tickwire_fix::{Message, Reader};
+use crate::found::FoundMessage;
+use tickwire_fix::{FixMessage, Reader};
 
 /// Decodes a found message. Returns it with the descriptions of its faults.
 ///
@@ -9,11 +9,11 @@ use tickwire_fix::{Message, Reader};
 /// The bytes are not a message; the text describes why.
 pub fn examined<'r>(
     reader: &'r mut Reader,
-    found: Found<'r>,
-) -> Result<(Message<'r, 'r>, Vec<String>), String> {
+    found: FoundMessage<'r>,
+) -> Result<(FixMessage<'r, 'r>, Vec<String>), String> {
     let (bytes, notes, is_completed) = match found {
-        Found::Broken(text) => return Err(text),
-        Found::Message { bytes, notes, is_completed } => (bytes, notes, is_completed),
+        FoundMessage::Broken(text) => return Err(text),
+        FoundMessage::Message { bytes, notes, is_completed } => (bytes, notes, is_completed),
     };
     // A valid message needs no inspection.
     if notes.is_empty() && !is_completed && reader.decode(bytes).is_ok() {

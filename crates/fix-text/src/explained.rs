@@ -1,7 +1,7 @@
 //! Descriptions of an error in a message and of the expected value.
 
-use tickwire_fix::dictionary::{FieldDef, FieldType};
-use tickwire_fix::{Checks, Dictionary, Error, ErrorKind, Message};
+use tickwire_fix::dictionary::{FieldDef, FixFieldType};
+use tickwire_fix::{Checks, Dictionary, FixError, FixErrorKind, FixMessage};
 
 /// Maximum number of listed values in a description.
 const VALUES_MAX: usize = 12;
@@ -9,8 +9,8 @@ const VALUES_MAX: usize = 12;
 /// Describes an error of a message: the field's name, the value found, the value expected, and the
 /// reject reason of a session.
 pub fn explained(
-    error: &Error,
-    message: &Message<'_, '_>,
+    error: &FixError,
+    message: &FixMessage<'_, '_>,
     dictionaries: Option<(&Dictionary, &Dictionary)>,
 ) -> String {
     let definition = error.tag.and_then(|tag| {
@@ -31,7 +31,7 @@ pub fn explained(
     if let Some(field) = error.tag.and_then(|tag| message.field(tag))
         && matches!(
             error.kind,
-            ErrorKind::ValueFormat | ErrorKind::ValueRange | ErrorKind::GroupCount
+            FixErrorKind::ValueFormat | FixErrorKind::ValueRange | FixErrorKind::GroupCount
         )
     {
         text.push_str(&format!(
@@ -48,9 +48,9 @@ pub fn explained(
     text
 }
 
-fn expected(kind: ErrorKind, field: &FieldDef) -> Option<String> {
+fn expected(kind: FixErrorKind, field: &FieldDef) -> Option<String> {
     match kind {
-        ErrorKind::ValueRange if !field.values().is_empty() => {
+        FixErrorKind::ValueRange if !field.values().is_empty() => {
             let values = field.values().iter().take(VALUES_MAX);
             let mut listed: Vec<String> =
                 values.map(|known| format!("{} {}", known.value, known.description)).collect();
@@ -59,15 +59,15 @@ fn expected(kind: ErrorKind, field: &FieldDef) -> Option<String> {
             }
             Some(format!("one of {}", listed.join(", ")))
         }
-        ErrorKind::ValueFormat => Some(form(field.field_type()).to_owned()),
-        ErrorKind::GroupCount => Some("the number of entries that follow".to_owned()),
+        FixErrorKind::ValueFormat => Some(form(field.field_type()).to_owned()),
+        FixErrorKind::GroupCount => Some("the number of entries that follow".to_owned()),
         _ => None,
     }
 }
 
 /// Describes the form of a type's values.
-fn form(field_type: FieldType) -> &'static str {
-    use FieldType as T;
+fn form(field_type: FixFieldType) -> &'static str {
+    use FixFieldType as T;
     match field_type {
         T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => {
             "a decimal such as -12.50, without + and exponent"

@@ -2,7 +2,7 @@
 
 /// An item of a file.
 #[derive(Debug)]
-pub enum Found<'f> {
+pub enum FoundMessage<'f> {
     /// A message, or bytes in the shape of one.
     Message {
         /// The bytes in wire form.

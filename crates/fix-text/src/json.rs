@@ -1,8 +1,8 @@
 //! Messages as JSON, with the names of fields and values; groups are lists of their entries.
 
-use crate::names::{Names, Node};
-use tickwire_fix::dictionary::{FieldDef, FieldType};
-use tickwire_fix::{Field, Message, Tag};
+use crate::names::{FieldNode, Names};
+use tickwire_fix::dictionary::{FieldDef, FixFieldType};
+use tickwire_fix::{Field, FixMessage, Tag};
 use tickwire_text::json::{push_hex, push_string, push_unsigned};
 
 impl Names<'_> {
@@ -11,7 +11,7 @@ impl Names<'_> {
         &self,
         out: &mut Vec<u8>,
         place: Option<&str>,
-        message: &Message<'_, '_>,
+        message: &FixMessage<'_, '_>,
         wrong: &[String],
     ) {
         out.push(b'{');
@@ -37,7 +37,7 @@ impl Names<'_> {
     }
 
     /// Appends a field, and the entries of the group that it counts.
-    fn push_node(&self, out: &mut Vec<u8>, message: &Message<'_, '_>, node: &Node) {
+    fn push_node(&self, out: &mut Vec<u8>, message: &FixMessage<'_, '_>, node: &FieldNode) {
         let Some(field) = message.field_at(node.at) else { return };
         let definition = self.field(field.tag);
         out.extend_from_slice(b"{\"tag\":");
@@ -78,8 +78,8 @@ fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef
             push_hex(out, field.value);
             out.push(b'"');
         }
-        (Ok("Y"), Some(FieldType::Boolean)) => out.extend_from_slice(b",\"value\":true"),
-        (Ok("N"), Some(FieldType::Boolean)) => out.extend_from_slice(b",\"value\":false"),
+        (Ok("Y"), Some(FixFieldType::Boolean)) => out.extend_from_slice(b",\"value\":true"),
+        (Ok("N"), Some(FixFieldType::Boolean)) => out.extend_from_slice(b",\"value\":false"),
         (Ok(text), Some(field_type)) if is_number(field_type) && is_json_number(text) => {
             out.extend_from_slice(b",\"value\":");
             out.extend_from_slice(text.as_bytes());
@@ -97,8 +97,8 @@ fn push_value(out: &mut Vec<u8>, field: &Field<'_>, definition: Option<&FieldDef
 }
 
 /// True if values of the type are written as JSON numbers.
-fn is_number(field_type: FieldType) -> bool {
-    use FieldType as T;
+fn is_number(field_type: FixFieldType) -> bool {
+    use FixFieldType as T;
     matches!(
         field_type,
         T::Amt

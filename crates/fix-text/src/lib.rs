@@ -3,8 +3,8 @@
 //! | item | task |
 //! |---|---|
 //! | [`Scanner`] | finds messages in text of any kind |
-//! | [`Streams`] | finds messages in the TCP streams of a capture |
-//! | [`Source`] | reads a file of either kind |
+//! | [`FixStreams`] | finds messages in the TCP streams of a capture |
+//! | [`LogFile`] | reads a file of either kind |
 //! | [`examined`] | parses a message even if its BodyLength, CheckSum or end is wrong |
 //! | [`Versions`] | the dictionaries of a message |
 //! | [`Names`] | finds the entries of groups and writes a message as JSON |
@@ -43,11 +43,11 @@ mod versions;
 
 pub use examined::examined;
 pub use explained::explained;
-pub use found::Found;
-pub use names::{FRAME_TAGS, Names, Node};
-pub use pull::{FoundAt, Place, Pull, Source};
+pub use found::FoundMessage;
+pub use names::{FRAME_TAGS, FieldNode, Names};
+pub use pull::{FindingPlace, FoundAt, LogFile, LogReader};
 pub use scanner::{Paused, Scanner, TextMessage};
-pub use streams::Streams;
+pub use streams::FixStreams;
 pub use versions::Versions;
 
 const SOH: u8 = 1;

@@ -18,7 +18,7 @@ pub struct Mixed {
 }
 
 /// The fields of one message.
-pub struct Split {
+pub struct SplitMessage {
     /// The fields, each followed by SOH.
     pub bytes: Vec<u8>,
     /// Length in the text, in bytes.
@@ -47,7 +47,7 @@ impl Mixed {
 
     /// Splits the message at the start of `line`, which ends before another one. `close` truncates
     /// its last value.
-    pub fn split(&self, line: &[u8], close: impl Fn(&[u8]) -> &[u8]) -> Split {
+    pub fn split(&self, line: &[u8], close: impl Fn(&[u8]) -> &[u8]) -> SplitMessage {
         let (mut bytes, mut at) = (Vec::new(), 0);
         let mut separators = Vec::new();
         for found in self.any.captures_iter(line).filter_map(|found| found.get(1)) {
@@ -74,6 +74,6 @@ impl Mixed {
         bytes.extend_from_slice(value);
         bytes.push(SOH);
         let len = digits.map_or(line.len(), |digits| at + 3 + digits);
-        Split { bytes, len, has_check_sum: digits.is_some() }
+        SplitMessage { bytes, len, has_check_sum: digits.is_some() }
     }
 }

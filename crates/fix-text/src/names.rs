@@ -1,8 +1,8 @@
 //! Names of fields, and the fields of group entries.
 
 use std::collections::BTreeSet;
-use tickwire_fix::dictionary::{FieldDef, GroupDef, Member, MessageDef};
-use tickwire_fix::{Dictionary, Message, Tag};
+use tickwire_fix::dictionary::{FieldDef, GroupDef, MemberDef, MessageDef};
+use tickwire_fix::{Dictionary, FixMessage, Tag};
 
 /// Maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
@@ -22,12 +22,12 @@ pub struct Names<'d> {
 
 /// A field of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct FieldNode {
     /// Its position in the message, from 0.
     pub at: usize,
     /// If the field is a NumInGroup: the entries of its group, each with its fields in order.
     /// Otherwise `None`.
-    pub entries: Option<Vec<Vec<Node>>>,
+    pub entries: Option<Vec<Vec<FieldNode>>>,
 }
 
 impl<'d> Names<'d> {
@@ -48,7 +48,7 @@ impl<'d> Names<'d> {
 
     /// Returns the fields of a message in order; fields of group entries are nested in the count of
     /// their group.
-    pub fn tree(&self, message: &Message<'_, '_>) -> Vec<Node> {
+    pub fn tree(&self, message: &FixMessage<'_, '_>) -> Vec<FieldNode> {
         let body = self.message(message.msg_type()).map_or(&[][..], MessageDef::members);
         let lists = [body, self.session.header(), self.session.trailer()];
         let (tags, mut nodes, mut at) = (message.tags(), Vec::new(), 0);
@@ -84,7 +84,7 @@ impl<'d> Names<'d> {
     }
 
     /// Returns the group that a field counts.
-    fn group_of(&self, members: &[Member], tag: u32) -> Option<&'d GroupDef> {
+    fn group_of(&self, members: &[MemberDef], tag: u32) -> Option<&'d GroupDef> {
         let id = members.iter().find(|member| member.tag.0 == tag)?.group?;
         [self.application, self.session]
             .into_iter()
@@ -95,7 +95,7 @@ impl<'d> Names<'d> {
     /// after them.
     fn push_field(
         &self,
-        nodes: &mut Vec<Node>,
+        nodes: &mut Vec<FieldNode>,
         tags: &[u32],
         at: usize,
         group: Option<&GroupDef>,
@@ -104,7 +104,7 @@ impl<'d> Names<'d> {
         let mut next = at + 1;
         let group = group.filter(|_| depth < DEPTH_MAX);
         let entries = group.map(|group| self.entries(tags, &mut next, group, depth));
-        nodes.push(Node { at, entries });
+        nodes.push(FieldNode { at, entries });
         next
     }
 
@@ -115,7 +115,7 @@ impl<'d> Names<'d> {
         at: &mut usize,
         group: &GroupDef,
         depth: usize,
-    ) -> Vec<Vec<Node>> {
+    ) -> Vec<Vec<FieldNode>> {
         let delimiter = group.delimiter().0;
         let is_member = |tag: &&u32| group.members().iter().any(|member| member.tag.0 == **tag);
         let mut entries = Vec::new();
@@ -137,7 +137,7 @@ impl<'d> Names<'d> {
 /// Adds the tags of the entries of groups whose count is among the tags.
 fn add_entries(
     dictionary: &Dictionary,
-    members: &[Member],
+    members: &[MemberDef],
     is_inside: bool,
     tags: &mut BTreeSet<u32>,
 ) {

@@ -5,9 +5,11 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Statistics, decompressed};
+use tickwire_feed::capture::{
+    CaptureFormat, CaptureOptions, CaptureReader, Statistics, decompressed,
+};
 
-use crate::{Found, Paused, Streams, is_capture};
+use crate::{FixStreams, FoundMessage, Paused, is_capture};
 
 /// Maximum number of messages per step of a text.
 const STEP_MESSAGES: usize = 256;
@@ -20,7 +22,7 @@ const END: &str = "end of the file";
 
 /// A file, and the separator of fields if it is given.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct LogFile {
     /// A text with messages, or a capture of TCP; also compressed by gzip or zstd.
     pub path: PathBuf,
     /// The separator; `None` to detect it for each message.
@@ -46,14 +48,14 @@ pub struct FoundAt {
 
 /// Position of a finding, printed by line or record as in the file.
 #[derive(Debug, Default)]
-pub struct Place<'p> {
+pub struct FindingPlace<'p> {
     /// The position in numbers.
     pub at: FoundAt,
     /// The position in words: of a capture, or of the end of the file.
     words: Option<&'p str>,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FindingPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.words, self.at) {
             (Some(words), _) => f.write_str(words),
@@ -66,17 +68,17 @@ impl fmt::Display for Place<'_> {
 }
 
 /// A file being read.
-pub struct Pull(Reading);
+pub struct LogReader(LogInput);
 
-enum Reading {
+enum LogInput {
     /// A text; `None` after its end was passed on.
-    Text(Option<Box<Text>>),
+    Text(Option<Box<TextWindow>>),
     /// A capture; `streams` is `None` after its end was passed on.
-    Capture { reader: Box<CaptureReader<Box<dyn Read + Send>>>, streams: Option<Streams> },
+    Capture { reader: Box<CaptureReader<Box<dyn Read + Send>>>, streams: Option<FixStreams> },
 }
 
 /// A text with a window in memory.
-struct Text {
+struct TextWindow {
     input: Box<dyn Read + Send>,
     /// The window: the first `len` bytes.
     bytes: Vec<u8>,
@@ -90,10 +92,10 @@ struct Text {
     failed: Option<io::Error>,
 }
 
-impl Text {
+impl TextWindow {
     /// Passes several messages to `handle`, and reads more of the file if there are none. Returns
     /// false at the end.
-    fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> bool {
+    fn step(&mut self, handle: &mut impl FnMut(FindingPlace<'_>, FoundMessage<'_>)) -> bool {
         let paused = self.paused.clone();
         let window = &self.bytes[..self.len];
         let mut scanner = match self.is_last {
@@ -108,7 +110,7 @@ impl Text {
             };
             let (line, offset) = (Some(line as u64), Some(self.offset + found.place.start as u64));
             let at = FoundAt { line, offset, ..FoundAt::default() };
-            handle(Place { at, words: None }, found.found());
+            handle(FindingPlace { at, words: None }, found.found());
         }
         self.paused = scanner.pause();
         if !is_through {
@@ -120,7 +122,8 @@ impl Text {
         }
         if let Some(error) = self.failed.take() {
             let offset = Some(self.offset + self.len as u64);
-            let place = Place { at: FoundAt { offset, ..FoundAt::default() }, words: Some(END) };
+            let place =
+                FindingPlace { at: FoundAt { offset, ..FoundAt::default() }, words: Some(END) };
             handle(place, unreadable(&error));
         }
         false
@@ -151,24 +154,24 @@ impl Text {
 }
 
 /// Returns the item for a file whose rest cannot be read.
-fn unreadable(error: &dyn fmt::Display) -> Found<'static> {
-    Found::Broken(format!("the rest of the file cannot be read: {error}"))
+fn unreadable(error: &dyn fmt::Display) -> FoundMessage<'static> {
+    FoundMessage::Broken(format!("the rest of the file cannot be read: {error}"))
 }
 
-impl Source {
+impl LogFile {
     /// Opens the file at its start.
     ///
     /// # Errors
     /// The file cannot be read, or is not a readable capture; the text describes why.
-    pub fn open(&self) -> Result<Pull, String> {
+    pub fn open(&self) -> Result<LogReader, String> {
         let name = self.path.display().to_string();
         let input =
             File::open(&self.path).map_err(|error| format!("cannot read {name}: {error}"))?;
-        Pull::new(&name, input, self.separator.as_deref(), CaptureOptions::new())
+        LogReader::new(&name, input, self.separator.as_deref(), CaptureOptions::new())
     }
 }
 
-impl Pull {
+impl LogReader {
     /// Reads a log or capture from the current position of `input`, which may be compressed. `name`
     /// is for error messages, and `packets` selects the packets of a capture.
     ///
@@ -187,34 +190,35 @@ impl Pull {
         let is_capture = is_capture(&start);
         let input: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
         if is_capture {
-            let reader = CaptureReader::open(input, packets.format(Format::Pcap));
+            let reader = CaptureReader::open(input, packets.format(CaptureFormat::Pcap));
             let reader = Box::new(reader.map_err(|error| format!("{name}: {error}"))?);
-            return Ok(Self(Reading::Capture { reader, streams: Some(Streams::default()) }));
+            return Ok(Self(LogInput::Capture { reader, streams: Some(FixStreams::default()) }));
         }
         let (paused, bytes) = (Paused::new(separator), vec![0; WINDOW_LEN]);
-        let text = Text { input, bytes, len: 0, offset: 0, paused, is_last: false, failed: None };
-        Ok(Self(Reading::Text(Some(Box::new(text)))))
+        let text =
+            TextWindow { input, bytes, len: 0, offset: 0, paused, is_last: false, failed: None };
+        Ok(Self(LogInput::Text(Some(Box::new(text)))))
     }
 
     /// Returns the counters of a capture; `None` for a text.
     pub fn statistics(&self) -> Option<&Statistics> {
         match &self.0 {
-            Reading::Text(_) => None,
-            Reading::Capture { reader, .. } => Some(reader.statistics()),
+            LogInput::Text(_) => None,
+            LogInput::Capture { reader, .. } => Some(reader.statistics()),
         }
     }
 
     /// Passes on the next items, possibly none. Returns false if all were passed on before. If the
     /// rest of the file cannot be read, the last item describes why.
-    pub fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> bool {
+    pub fn step(&mut self, handle: &mut impl FnMut(FindingPlace<'_>, FoundMessage<'_>)) -> bool {
         match &mut self.0 {
-            Reading::Text(open) => {
+            LogInput::Text(open) => {
                 let Some(text) = open else { return false };
                 if !text.step(handle) {
                     *open = None;
                 }
             }
-            Reading::Capture { reader, streams } => {
+            LogInput::Capture { reader, streams } => {
                 let Some(flows) = streams else { return false };
                 let error = match reader.next_packet() {
                     Ok(Some(packet)) => {
@@ -234,9 +238,9 @@ impl Pull {
                 let ended = streams.take().unwrap_or_default();
                 let lost = reader.statistics().tcp_lost_bytes;
                 let Ok(()) = ended.end(lost, &mut hand_out(FoundAt::default(), handle));
-                let missing = reader.statistics().missing().map(Found::Broken);
+                let missing = reader.statistics().missing().map(FoundMessage::Broken);
                 for found in missing.chain(error.as_ref().map(|error| unreadable(error))) {
-                    handle(Place { at: FoundAt::default(), words: Some(END) }, found);
+                    handle(FindingPlace { at: FoundAt::default(), words: Some(END) }, found);
                 }
             }
         }
@@ -247,10 +251,10 @@ impl Pull {
 /// Passes on the items that streams find.
 fn hand_out(
     at: FoundAt,
-    handle: &mut impl FnMut(Place<'_>, Found<'_>),
-) -> impl FnMut(&str, Found<'_>) -> Result<(), std::convert::Infallible> {
+    handle: &mut impl FnMut(FindingPlace<'_>, FoundMessage<'_>),
+) -> impl FnMut(&str, FoundMessage<'_>) -> Result<(), std::convert::Infallible> {
     move |words, found| {
-        handle(Place { at, words: Some(words) }, found);
+        handle(FindingPlace { at, words: Some(words) }, found);
         Ok(())
     }
 }

@@ -7,14 +7,14 @@
 //! without its head.
 
 use crate::SOH;
-use crate::found::Found;
+use crate::found::FoundMessage;
 use crate::mixed::Mixed;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-use tickwire_fix::Limits;
+use tickwire_fix::FixLimits;
 
 /// Textual forms of SOH.
 macro_rules! soh_forms {
@@ -183,7 +183,7 @@ impl Patterns {
 }
 
 /// End of a field.
-enum End {
+enum FieldEnd {
     /// At a separator, after which another field begins.
     Field(usize),
     /// At a separator, after which another message begins.
@@ -194,11 +194,11 @@ enum End {
 
 impl TextMessage<'_> {
     /// Returns the message as an item; broken if it could not be parsed.
-    pub fn found(&self) -> Found<'_> {
+    pub fn found(&self) -> FoundMessage<'_> {
         let Self { bytes, notes, is_completed, .. } = self;
         match bytes.is_empty() {
-            true => Found::Broken(notes.join("; ")),
-            false => Found::Message { bytes, notes, is_completed: *is_completed },
+            true => FoundMessage::Broken(notes.join("; ")),
+            false => FoundMessage::Message { bytes, notes, is_completed: *is_completed },
         }
     }
 }
@@ -219,7 +219,7 @@ impl<'t> Iterator for Scanner<'t> {
 impl<'t> Scanner<'t> {
     /// Creates a scanner for `text`. Without a separator it is detected for each message.
     pub fn new(text: &'t [u8], given: Option<&[u8]>) -> Self {
-        let patterns = Arc::new(Patterns::new(given, Limits::default().message_len_max));
+        let patterns = Arc::new(Patterns::new(given, FixLimits::default().message_len_max));
         Self { text, ready: text.len(), at: 0, begin: None, line: 1, counted: 0, patterns }
     }
 
@@ -417,9 +417,9 @@ impl<'t> Scanner<'t> {
                 break at + 3 + len + closing.map_or(0, <[u8]>::len);
             }
             let (value_end, goes_on, message_end) = match self.field_end(at, end, separator) {
-                End::Field(value_end) => (value_end, true, value_end),
-                End::Message(value_end) => (value_end, false, value_end + separator.len()),
-                End::Line(value_end) => (value_end, false, value_end),
+                FieldEnd::Field(value_end) => (value_end, true, value_end),
+                FieldEnd::Message(value_end) => (value_end, false, value_end + separator.len()),
+                FieldEnd::Line(value_end) => (value_end, false, value_end),
             };
             let mut field = self.text.get(at..value_end).unwrap_or_default();
             if !goes_on {
@@ -438,34 +438,34 @@ impl<'t> Scanner<'t> {
     }
 
     /// Finds the end of the field at `at`, at most the end of its line.
-    fn field_end(&self, at: usize, end: usize, separator: &[u8]) -> End {
+    fn field_end(&self, at: usize, end: usize, separator: &[u8]) -> FieldEnd {
         let text = self.text.get(..end).unwrap_or_default();
         let has_lines = separator.contains(&b'\n');
         for (place, byte) in text.iter().enumerate().skip(at) {
             if *byte == b'\n' && !has_lines {
                 let value = text.get(at..place).unwrap_or_default();
-                return End::Line(at + value.trim_ascii_end().len());
+                return FieldEnd::Line(at + value.trim_ascii_end().len());
             }
             let rest = text.get(place..).unwrap_or_default();
             let is_inside = place == at || text.get(place - 1).is_some_and(u8::is_ascii_digit);
             if !is_inside && rest.starts_with(b"8=FIX") {
                 // Another message, not preceded by a separator.
-                return End::Line(place);
+                return FieldEnd::Line(place);
             }
             let Some(next) = rest.strip_prefix(separator) else { continue };
             if next.starts_with(b"8=FIX") {
-                return End::Message(place);
+                return FieldEnd::Message(place);
             }
             // In wire form a delimiter ends a field even if no field follows.
             let is_wire = separator == [SOH] && !matches!(next, [] | [b'\r' | b'\n', ..]);
             if begins_field(next) || is_wire {
-                return End::Field(place);
+                return FieldEnd::Field(place);
             }
             if has_lines {
-                return End::Line(place);
+                return FieldEnd::Line(place);
             }
         }
-        End::Line(end)
+        FieldEnd::Line(end)
     }
 
     /// Truncates a last value at the character that closes what was opened before the message.
@@ -580,7 +580,7 @@ fn complete(found: &mut TextMessage<'_>) {
     let [begin, length, msg_type] =
         head.map(|tag| fields.iter().position(|field| field.starts_with(tag)));
     let Some(msg_type) = msg_type else {
-        let len_max = Limits::default().message_len_max;
+        let len_max = FixLimits::default().message_len_max;
         found.notes.push(format!(
             "not a message: expected 8=FIX..., 9= with a length of at most {len_max}, 35= with a MsgType"
         ));

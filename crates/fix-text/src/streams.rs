@@ -1,9 +1,9 @@
 //! FIX messages in the TCP streams of a capture.
 
-use crate::found::Found;
+use crate::found::FoundMessage;
 use std::collections::BTreeMap;
 use tickwire_feed::capture::Packet;
-use tickwire_fix::{Framer, Limits, Step};
+use tickwire_fix::{FixFramer, FixLimits, FramerStep};
 
 /// Maximum number of streams with buffered bytes.
 const FLOWS_MAX: usize = 4096;
@@ -12,13 +12,13 @@ const BEGIN: &[u8] = b"8=FIX";
 
 /// Takes the packets of a capture, and passes on the messages of its streams.
 #[derive(Debug, Default)]
-pub struct Streams {
-    flows: BTreeMap<u64, Stream>,
+pub struct FixStreams {
+    flows: BTreeMap<u64, FixStream>,
     /// Number of lost bytes already reported.
     told: u64,
 }
 
-impl Streams {
+impl FixStreams {
     /// Takes a packet, and passes on the messages that end in it, with a description of their
     /// position.
     ///
@@ -27,7 +27,7 @@ impl Streams {
     pub fn take<E>(
         &mut self,
         packet: &Packet<'_>,
-        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), E>,
+        handle: &mut impl FnMut(&str, FoundMessage<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let flows = &mut self.flows;
         let flow = packet.stream.map_or(0, |position| position.flow);
@@ -50,7 +50,7 @@ impl Streams {
             let stream = flows.remove(&flow).unwrap_or_default();
             let within = if stream.begins_message() { ", within a message" } else { "" };
             let text = format!("{lost} bytes of the stream are missing before it{within}");
-            handle(&place, Found::Broken(text))?;
+            handle(&place, FoundMessage::Broken(text))?;
         }
         let stream = flows.entry(flow).or_default();
         stream.bytes.extend_from_slice(packet.bytes);
@@ -64,7 +64,7 @@ impl Streams {
     pub fn end<E>(
         self,
         lost_bytes: u64,
-        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), E>,
+        handle: &mut impl FnMut(&str, FoundMessage<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for (flow, stream) in self.flows {
             let place = format!("end of stream {flow}");
@@ -75,7 +75,7 @@ impl Streams {
             let text = format!(
                 "{untold} bytes of streams are missing at their ends or precede their beginnings"
             );
-            handle("end of the capture", Found::Broken(text))?;
+            handle("end of the capture", FoundMessage::Broken(text))?;
         }
         Ok(())
     }
@@ -83,32 +83,35 @@ impl Streams {
 
 /// The bytes of a stream that are not yet parsed.
 #[derive(Debug, Default)]
-struct Stream {
+struct FixStream {
     bytes: Vec<u8>,
-    framer: Framer,
+    framer: FixFramer,
 }
 
-impl Stream {
+impl FixStream {
     /// Passes on whole messages, and keeps the rest.
-    fn take<E>(&mut self, handle: &mut impl FnMut(Found<'_>) -> Result<(), E>) -> Result<(), E> {
+    fn take<E>(
+        &mut self,
+        handle: &mut impl FnMut(FoundMessage<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut at = 0;
         while at < self.bytes.len() {
             match self.framer.step(&self.bytes[at..]) {
-                Step::Message(message) => {
+                FramerStep::Message(message) => {
                     let (bytes, is_completed) = (message, false);
-                    handle(Found::Message { bytes, notes: &[], is_completed })?;
+                    handle(FoundMessage::Message { bytes, notes: &[], is_completed })?;
                     at += message.len();
                 }
-                Step::Garbage(len) => {
+                FramerStep::Garbage(len) => {
                     let garbage = &self.bytes[at..at + len];
                     // Logs have other text between messages; only bytes that begin like a message
                     // are reported.
                     if garbage.starts_with(BEGIN) {
-                        handle(Found::Broken(broken(garbage)))?;
+                        handle(FoundMessage::Broken(broken(garbage)))?;
                     }
                     at += len.max(1);
                 }
-                Step::NeedMore(_) => break,
+                FramerStep::NeedMore(_) => break,
             }
         }
         self.bytes.drain(..at);
@@ -120,19 +123,21 @@ impl Stream {
     }
 
     /// Passes on the rest as broken if it begins like a message.
-    fn end<E>(self, handle: &mut impl FnMut(Found<'_>) -> Result<(), E>) -> Result<(), E> {
+    fn end<E>(self, handle: &mut impl FnMut(FoundMessage<'_>) -> Result<(), E>) -> Result<(), E> {
         if !self.begins_message() {
             return Ok(());
         }
         let len = self.bytes.len();
-        handle(Found::Broken(format!("truncated: the data ends after {len} bytes of a message")))
+        handle(FoundMessage::Broken(format!(
+            "truncated: the data ends after {len} bytes of a message"
+        )))
     }
 }
 
 /// Returns the error of bytes that begin like a message.
 fn broken(garbage: &[u8]) -> String {
     let start = String::from_utf8_lossy(&garbage[..garbage.len().min(40)]).replace('\u{1}', "|");
-    let len_max = Limits::default().message_len_max;
+    let len_max = FixLimits::default().message_len_max;
     format!(
         "not a message: expected 8=FIX..., 9= with a length of at most {len_max}; found {start}"
     )

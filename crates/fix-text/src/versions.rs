@@ -3,7 +3,7 @@
 use crate::names::Names;
 use std::sync::{Arc, LazyLock, OnceLock};
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Dictionary, Message, Tag};
+use tickwire_fix::{Dictionary, FixMessage, Tag};
 
 /// The shipped dictionaries, shared by all `Versions`.
 static BUILT_IN: [OnceLock<Dictionary>; shipped::ALL.len()] =
@@ -71,7 +71,7 @@ impl Versions {
     }
 
     /// Returns the names for a message; empty for an unknown version.
-    pub fn names(&self, message: &Message<'_, '_>) -> Names<'_> {
+    pub fn names(&self, message: &FixMessage<'_, '_>) -> Names<'_> {
         self.names_of(message.begin_string(), version_of(message))
     }
 
@@ -85,7 +85,7 @@ impl Versions {
 
     /// Returns the dictionaries of session and application for a message; `None` for an unknown
     /// version.
-    pub fn of(&self, message: &Message<'_, '_>) -> Option<(&Dictionary, &Dictionary)> {
+    pub fn of(&self, message: &FixMessage<'_, '_>) -> Option<(&Dictionary, &Dictionary)> {
         self.of_version(message.begin_string(), version_of(message))
     }
 
@@ -146,7 +146,7 @@ fn shipped_name(version: Option<&[u8]>) -> &'static str {
 }
 
 /// Returns ApplVerID, else DefaultApplVerID.
-fn version_of<'b>(message: &Message<'b, '_>) -> Option<&'b [u8]> {
+fn version_of<'b>(message: &FixMessage<'b, '_>) -> Option<&'b [u8]> {
     let field = message.field(Tag(1128)).or_else(|| message.field(Tag(1137)));
     field.map(|field| field.value)
 }

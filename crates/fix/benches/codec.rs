@@ -9,8 +9,8 @@ use std::path::Path;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{
-    Decimal, Dictionary, Engine, Error, Message, Precision, Reader, Tag, TagText, UtcTimestamp,
-    Validator, Writer,
+    Dictionary, FixDecimal, FixError, FixMessage, Precision, Reader, ReaderEngine, Tag, TagText,
+    UtcTimestamp, Validator, Writer,
 };
 
 /// A message of this project with groups and text: measured beside the shared messages, or alone if
@@ -42,7 +42,7 @@ fn parse(c: &mut Criterion) {
     for (name, bytes) in messages() {
         let mut group = c.benchmark_group(format!("fix/parse/{name}"));
         group.throughput(Throughput::Bytes(bytes.len() as u64));
-        for engine in Engine::available() {
+        for engine in ReaderEngine::available() {
             let mut reader = Reader::new().engine(engine);
             group.bench_function(engine.name(), |b| {
                 b.iter(|| reader.decode(black_box(&bytes)).expect("whole").len());
@@ -63,14 +63,14 @@ struct Order<'m> {
     symbol: &'m [u8],
     side: u8,
     transact_time: UtcTimestamp,
-    quantity: Decimal,
+    quantity: FixDecimal,
     order_type: u8,
-    price: Decimal,
+    price: FixDecimal,
     time_in_force: u8,
 }
 
 impl<'m> Order<'m> {
-    fn read(message: &Message<'m, '_>) -> Result<Option<Self>, Error> {
+    fn read(message: &FixMessage<'m, '_>) -> Result<Option<Self>, FixError> {
         let mut cursor = message.cursor();
         let mut next = |tag| cursor.field(Tag(tag));
         let fields =
@@ -109,7 +109,7 @@ impl<'m> Order<'m> {
         }))
     }
 
-    fn write<'b>(&self, out: &'b mut [u8]) -> Result<&'b [u8], Error> {
+    fn write<'b>(&self, out: &'b mut [u8]) -> Result<&'b [u8], FixError> {
         const fn text(tag: u32) -> TagText {
             TagText::new(Tag(tag))
         }
@@ -143,7 +143,7 @@ fn order_bytes() -> Vec<u8> {
 fn typed(c: &mut Criterion) {
     let bytes = order_bytes();
     let mut group = c.benchmark_group("fix/typed/nos");
-    for engine in Engine::available() {
+    for engine in ReaderEngine::available() {
         let mut reader = Reader::new().engine(engine);
         group.bench_function(engine.name(), |b| {
             b.iter(|| {

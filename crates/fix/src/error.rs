@@ -8,7 +8,7 @@ use crate::tag::Tag;
 /// The kind of an error, in alphabetical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum FixErrorKind {
     /// BodyLength (9) is not a number, or differs from the length of the body.
     BodyLength,
     /// The caller's buffer is too small for the message being written.
@@ -19,7 +19,7 @@ pub enum ErrorKind {
     DataLength,
     /// A tag without a value.
     EmptyValue,
-    /// More fields than [`crate::Limits::fields_max`].
+    /// More fields than [`crate::FixLimits::fields_max`].
     FieldCount,
     /// A field without `=`; the usual cause is a delimiter in a value of a type other than data.
     FieldDelimiter,
@@ -30,7 +30,7 @@ pub enum ErrorKind {
     /// The message does not begin with BeginString, BodyLength and MsgType, or does not end with
     /// CheckSum.
     HeaderOrder,
-    /// Longer than [`crate::Limits::message_len_max`].
+    /// Longer than [`crate::FixLimits::message_len_max`].
     MessageLength,
     /// MsgType is not in the dictionary.
     MsgType,
@@ -56,19 +56,19 @@ pub enum ErrorKind {
 
 /// The reason why a message, or a value in it, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Error {
+pub struct FixError {
     /// The kind of error.
-    pub kind: ErrorKind,
+    pub kind: FixErrorKind,
     /// The tag of the field, if there is one.
     pub tag: Option<Tag>,
     /// Offset of the field in the message, or of the message's end if the field is missing.
     pub offset: u32,
 }
 
-const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the hot path");
+const _: () = assert!(size_of::<FixError>() <= 16, "errors travel by value on the hot path");
 
-impl Error {
-    pub(crate) const fn new(kind: ErrorKind, tag: u32, offset: usize) -> Self {
+impl FixError {
+    pub(crate) const fn new(kind: FixErrorKind, tag: u32, offset: usize) -> Self {
         let tag = if tag == 0 { None } else { Some(Tag(tag)) };
         let offset = if offset > u32::MAX as usize { u32::MAX } else { offset as u32 };
         Self { kind, tag, offset }
@@ -80,11 +80,11 @@ impl Error {
     pub const fn is_garbled(&self) -> bool {
         matches!(
             self.kind,
-            ErrorKind::BodyLength
-                | ErrorKind::CheckSum
-                | ErrorKind::FieldCount
-                | ErrorKind::HeaderOrder
-                | ErrorKind::MessageLength
+            FixErrorKind::BodyLength
+                | FixErrorKind::CheckSum
+                | FixErrorKind::FieldCount
+                | FixErrorKind::HeaderOrder
+                | FixErrorKind::MessageLength
         )
     }
 
@@ -92,62 +92,62 @@ impl Error {
     /// error concerns a message being written.
     pub const fn session_reject_reason(&self) -> Option<SessionRejectReason> {
         Some(match self.kind {
-            ErrorKind::BodyLength
-            | ErrorKind::BufferFull
-            | ErrorKind::CheckSum
-            | ErrorKind::FieldCount
-            | ErrorKind::HeaderOrder
-            | ErrorKind::MessageLength => return None,
-            ErrorKind::TagSyntax => SessionRejectReason::InvalidTagNumber,
-            ErrorKind::RequiredTag => SessionRejectReason::RequiredTagMissing,
-            ErrorKind::TagNotInMessage => SessionRejectReason::TagNotDefinedForMessageType,
-            ErrorKind::UndefinedTag => SessionRejectReason::UndefinedTag,
-            ErrorKind::EmptyValue => SessionRejectReason::TagWithoutValue,
-            ErrorKind::ValueRange => SessionRejectReason::ValueIncorrect,
-            ErrorKind::DataLength | ErrorKind::ValueFormat => {
+            FixErrorKind::BodyLength
+            | FixErrorKind::BufferFull
+            | FixErrorKind::CheckSum
+            | FixErrorKind::FieldCount
+            | FixErrorKind::HeaderOrder
+            | FixErrorKind::MessageLength => return None,
+            FixErrorKind::TagSyntax => SessionRejectReason::InvalidTagNumber,
+            FixErrorKind::RequiredTag => SessionRejectReason::RequiredTagMissing,
+            FixErrorKind::TagNotInMessage => SessionRejectReason::TagNotDefinedForMessageType,
+            FixErrorKind::UndefinedTag => SessionRejectReason::UndefinedTag,
+            FixErrorKind::EmptyValue => SessionRejectReason::TagWithoutValue,
+            FixErrorKind::ValueRange => SessionRejectReason::ValueIncorrect,
+            FixErrorKind::DataLength | FixErrorKind::ValueFormat => {
                 SessionRejectReason::IncorrectDataFormat
             }
-            ErrorKind::MsgType => SessionRejectReason::InvalidMsgType,
-            ErrorKind::RepeatedTag => SessionRejectReason::TagAppearsMoreThanOnce,
-            ErrorKind::TagOrder => SessionRejectReason::TagOutOfRequiredOrder,
-            ErrorKind::GroupOrder => SessionRejectReason::GroupFieldsOutOfOrder,
-            ErrorKind::GroupCount => SessionRejectReason::IncorrectNumInGroupCount,
-            ErrorKind::FieldDelimiter => SessionRejectReason::FieldDelimiterInValue,
-            ErrorKind::NestingTooDeep => SessionRejectReason::Other,
+            FixErrorKind::MsgType => SessionRejectReason::InvalidMsgType,
+            FixErrorKind::RepeatedTag => SessionRejectReason::TagAppearsMoreThanOnce,
+            FixErrorKind::TagOrder => SessionRejectReason::TagOutOfRequiredOrder,
+            FixErrorKind::GroupOrder => SessionRejectReason::GroupFieldsOutOfOrder,
+            FixErrorKind::GroupCount => SessionRejectReason::IncorrectNumInGroupCount,
+            FixErrorKind::FieldDelimiter => SessionRejectReason::FieldDelimiterInValue,
+            FixErrorKind::NestingTooDeep => SessionRejectReason::Other,
         })
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for FixError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
-            ErrorKind::BodyLength => "BodyLength is not the length of the body",
-            ErrorKind::BufferFull => "the buffer is too small for the message",
-            ErrorKind::CheckSum => "CheckSum is not the sum of the bytes, or not three digits",
-            ErrorKind::DataLength => {
+            FixErrorKind::BodyLength => "BodyLength is not the length of the body",
+            FixErrorKind::BufferFull => "the buffer is too small for the message",
+            FixErrorKind::CheckSum => "CheckSum is not the sum of the bytes, or not three digits",
+            FixErrorKind::DataLength => {
                 "the data field does not have the length that its length field gives"
             }
-            ErrorKind::EmptyValue => "the tag has no value",
-            ErrorKind::FieldCount => "more fields than the limit allows",
-            ErrorKind::FieldDelimiter => "a field without '='",
-            ErrorKind::GroupCount => "NumInGroup is not the number of entries",
-            ErrorKind::GroupOrder => "group fields out of order",
-            ErrorKind::HeaderOrder => {
+            FixErrorKind::EmptyValue => "the tag has no value",
+            FixErrorKind::FieldCount => "more fields than the limit allows",
+            FixErrorKind::FieldDelimiter => "a field without '='",
+            FixErrorKind::GroupCount => "NumInGroup is not the number of entries",
+            FixErrorKind::GroupOrder => "group fields out of order",
+            FixErrorKind::HeaderOrder => {
                 "the message must begin with tags 8, 9, 35 and end with tag 10 and a delimiter"
             }
-            ErrorKind::MessageLength => "the message is longer than the limit allows",
-            ErrorKind::MsgType => "MsgType is not in the dictionary",
-            ErrorKind::NestingTooDeep => "groups are nested too deep",
-            ErrorKind::RepeatedTag => "the tag appears more than once",
-            ErrorKind::RequiredTag => "a required tag is missing",
-            ErrorKind::TagNotInMessage => "the tag is not defined for this message type",
-            ErrorKind::TagOrder => {
+            FixErrorKind::MessageLength => "the message is longer than the limit allows",
+            FixErrorKind::MsgType => "MsgType is not in the dictionary",
+            FixErrorKind::NestingTooDeep => "groups are nested too deep",
+            FixErrorKind::RepeatedTag => "the tag appears more than once",
+            FixErrorKind::RequiredTag => "a required tag is missing",
+            FixErrorKind::TagNotInMessage => "the tag is not defined for this message type",
+            FixErrorKind::TagOrder => {
                 "the tag is out of order: header, body and trailer must follow each other"
             }
-            ErrorKind::TagSyntax => "a tag must be a positive number without leading zeros",
-            ErrorKind::UndefinedTag => "the tag is not in the dictionary",
-            ErrorKind::ValueFormat => "the value is malformed for its type",
-            ErrorKind::ValueRange => "the value is not allowed here",
+            FixErrorKind::TagSyntax => "a tag must be a positive number without leading zeros",
+            FixErrorKind::UndefinedTag => "the tag is not in the dictionary",
+            FixErrorKind::ValueFormat => "the value is malformed for its type",
+            FixErrorKind::ValueRange => "the value is not allowed here",
         };
         match self.tag {
             Some(tag) => write!(out, "tag {tag} at offset {}: {what}", self.offset),
@@ -156,7 +156,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for FixError {}
 
 #[cfg(test)]
 mod tests {
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn garbled_has_no_reject_reason() {
-        let garbled = Error::new(ErrorKind::CheckSum, 10, 7);
+        let garbled = FixError::new(FixErrorKind::CheckSum, 10, 7);
         assert!(garbled.is_garbled());
         assert_eq!(garbled.session_reject_reason(), None);
-        let invalid = Error::new(ErrorKind::TagSyntax, 0, 7);
+        let invalid = FixError::new(FixErrorKind::TagSyntax, 0, 7);
         assert!(!invalid.is_garbled());
         assert_eq!(invalid.session_reject_reason(), Some(SessionRejectReason::InvalidTagNumber));
         assert_eq!(

@@ -3,7 +3,7 @@
 //! The framer parses only BeginString, BodyLength, and the position of CheckSum. It keeps no bytes:
 //! the caller keeps them until they are consumed. The reader verifies the sum.
 
-use crate::limits::Limits;
+use crate::limits::FixLimits;
 use crate::reader::SOH;
 
 /// Maximum length of a BeginString value.
@@ -23,7 +23,7 @@ const BEGIN: &[u8] = b"8=FIX";
 /// The contents at the start of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Step<'b> {
+pub enum FramerStep<'b> {
     /// A message, or bytes in the shape of one: decode it, then consume its bytes.
     Message(&'b [u8]),
     /// This many bytes are not a message: consume them.
@@ -37,23 +37,23 @@ pub enum Step<'b> {
 /// It stores only two things: how far it has searched for a CheckSum field, so that no byte is
 /// searched twice, and whether it is resynchronizing after garbage.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Framer {
-    limits: Limits,
+pub struct FixFramer {
+    limits: FixLimits,
     searched: usize,
     /// True after garbage until the next message is found.
     lost: bool,
 }
 
 /// The end of a message that begins at the first byte.
-enum Shape {
+enum MessageExtent {
     Whole(usize),
     Partial(usize),
     Not,
 }
 
-impl Framer {
+impl FixFramer {
     /// Creates a framer. A BodyLength that makes a message longer than the limit is garbage.
-    pub const fn new(limits: Limits) -> Self {
+    pub const fn new(limits: FixLimits) -> Self {
         Self { limits, searched: 0, lost: false }
     }
 
@@ -64,27 +64,27 @@ impl Framer {
     /// If CheckSum is not exactly there, the reader reports the message as garbled; the bytes in
     /// between are lost with it, as sessions expect (test case 2m). A message that begins at or
     /// after that position is not lost. After garbage, the next message is the next `8=FIX`.
-    pub fn step<'b>(&mut self, bytes: &'b [u8]) -> Step<'b> {
+    pub fn step<'b>(&mut self, bytes: &'b [u8]) -> FramerStep<'b> {
         // After garbage the start must be `8=FIX`, independent of how the bytes were split.
         let shape = match self.lost && !looks_like_begin(bytes) {
-            true => Shape::Not,
+            true => MessageExtent::Not,
             false => self.shape(bytes),
         };
         match shape {
-            Shape::Whole(len) => {
+            MessageExtent::Whole(len) => {
                 (self.searched, self.lost) = (0, false);
-                Step::Message(&bytes[..len])
+                FramerStep::Message(&bytes[..len])
             }
-            Shape::Partial(len) => Step::NeedMore(len.max(bytes.len() + 1)),
-            Shape::Not => {
+            MessageExtent::Partial(len) => FramerStep::NeedMore(len.max(bytes.len() + 1)),
+            MessageExtent::Not => {
                 (self.searched, self.lost) = (0, true);
-                Step::Garbage(next_begin(bytes))
+                FramerStep::Garbage(next_begin(bytes))
             }
         }
     }
 
     /// Returns the declared length of the message at the start of `bytes` if it exceeds the limit.
-    /// [`Framer::step`] reports such a message as garbage.
+    /// [`FixFramer::step`] reports such a message as garbage.
     pub fn too_long(&self, bytes: &[u8]) -> Option<usize> {
         let trailer =
             trailer_at(bytes).filter(|trailer| *trailer > 0 && looks_like_begin(bytes))?;
@@ -92,18 +92,18 @@ impl Framer {
         (len > self.limits.message_len_max).then_some(len)
     }
 
-    fn shape(&mut self, bytes: &[u8]) -> Shape {
+    fn shape(&mut self, bytes: &[u8]) -> MessageExtent {
         let trailer = match trailer_at(bytes) {
-            None => return Shape::Not,
-            Some(0) => return Shape::Partial(0),
+            None => return MessageExtent::Not,
+            Some(0) => return MessageExtent::Partial(0),
             Some(trailer) => trailer,
         };
         let len = trailer + TRAILER_LEN;
         if len > self.limits.message_len_max {
-            return Shape::Not;
+            return MessageExtent::Not;
         }
         if bytes.len() < trailer {
-            return Shape::Partial(trailer + TRAILER_LEN_MIN);
+            return MessageExtent::Partial(trailer + TRAILER_LEN_MIN);
         }
         let whole = bytes.get(trailer..len).is_some_and(|found| {
             let sum = [found[3], found[4], found[5]];
@@ -112,14 +112,14 @@ impl Framer {
                 && found[6] == SOH
                 && !sum.contains(&SOH)
         });
-        if whole { Shape::Whole(len) } else { self.search(bytes, trailer - 1) }
+        if whole { MessageExtent::Whole(len) } else { self.search(bytes, trailer - 1) }
     }
 
     /// Searches for the end of the first CheckSum field that follows a delimiter at or after
     /// `from`. If a message starts before that, the CheckSum is missing, and the message ends
     /// there.
     #[cold]
-    fn search(&mut self, bytes: &[u8], from: usize) -> Shape {
+    fn search(&mut self, bytes: &[u8], from: usize) -> MessageExtent {
         let mut from = from.max(self.searched);
         let seen = &bytes[..bytes.len().min(self.limits.message_len_max)];
         while let Some(found) =
@@ -129,11 +129,11 @@ impl Framer {
             self.searched = at;
             let rest = &seen[at + 1..];
             if rest.starts_with(BEGIN) {
-                return Shape::Whole(at + 1);
+                return MessageExtent::Whole(at + 1);
             }
             if rest.starts_with(b"10=") {
                 match checksum_end(&rest[3..]) {
-                    Some(Some(len)) => return Shape::Whole(at + 4 + len),
+                    Some(Some(len)) => return MessageExtent::Whole(at + 4 + len),
                     Some(None) => {}
                     None => return self.wait(seen),
                 }
@@ -146,8 +146,12 @@ impl Framer {
         self.wait(seen)
     }
 
-    fn wait(&self, seen: &[u8]) -> Shape {
-        if seen.len() < self.limits.message_len_max { Shape::Partial(0) } else { Shape::Not }
+    fn wait(&self, seen: &[u8]) -> MessageExtent {
+        if seen.len() < self.limits.message_len_max {
+            MessageExtent::Partial(0)
+        } else {
+            MessageExtent::Not
+        }
     }
 }
 
@@ -221,21 +225,21 @@ mod tests {
 
     const GOOD: &[u8] = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";
 
-    fn messages(mut framer: Framer, bytes: &[u8], chunk: usize) -> (Vec<Vec<u8>>, usize) {
+    fn messages(mut framer: FixFramer, bytes: &[u8], chunk: usize) -> (Vec<Vec<u8>>, usize) {
         let (mut buffer, mut found, mut garbage) = (Vec::new(), Vec::new(), 0);
         for chunk in bytes.chunks(chunk) {
             buffer.extend_from_slice(chunk);
             loop {
                 let len = match framer.step(&buffer) {
-                    Step::Message(message) => {
+                    FramerStep::Message(message) => {
                         found.push(message.to_vec());
                         message.len()
                     }
-                    Step::Garbage(len) => {
+                    FramerStep::Garbage(len) => {
                         garbage += len;
                         len
                     }
-                    Step::NeedMore(len) => {
+                    FramerStep::NeedMore(len) => {
                         assert!(len > buffer.len());
                         break;
                     }
@@ -257,21 +261,21 @@ mod tests {
         stream.extend_from_slice(GOOD);
         stream.extend_from_slice(b"8=FIX.4.2\x019=5\x0135=0\x0110=1\x01");
         stream.extend_from_slice(GOOD);
-        let whole = messages(Framer::default(), &stream, stream.len());
+        let whole = messages(FixFramer::default(), &stream, stream.len());
         assert_eq!(whole.0.len(), 4);
         assert_eq!([&whole.0[0], &whole.0[1], &whole.0[3]], [GOOD, GOOD, GOOD]);
         for chunk in 1..stream.len() {
-            assert_eq!(messages(Framer::default(), &stream, chunk), whole, "{chunk}");
+            assert_eq!(messages(FixFramer::default(), &stream, chunk), whole, "{chunk}");
         }
     }
 
     #[test]
     fn after_garbage_a_message_begins_the_same_however_it_comes() {
         let stream = [b"&=noise8=P\x019=5\x0135=0\x0110=161\x018=8=F".as_slice(), GOOD].concat();
-        let whole = messages(Framer::default(), &stream, stream.len());
+        let whole = messages(FixFramer::default(), &stream, stream.len());
         assert_eq!(whole.0, [GOOD]);
         for chunk in 1..stream.len() {
-            assert_eq!(messages(Framer::default(), &stream, chunk), whole, "{chunk}");
+            assert_eq!(messages(FixFramer::default(), &stream, chunk), whole, "{chunk}");
         }
     }
 
@@ -285,9 +289,9 @@ mod tests {
             stream.extend_from_slice(sum);
             stream.extend_from_slice(GOOD);
             stream.extend_from_slice(GOOD);
-            let (whole, _) = messages(Framer::default(), &stream, stream.len());
+            let (whole, _) = messages(FixFramer::default(), &stream, stream.len());
             for chunk in 1..20 {
-                assert_eq!(messages(Framer::default(), &stream, chunk).0, whole, "{chunk}");
+                assert_eq!(messages(FixFramer::default(), &stream, chunk).0, whole, "{chunk}");
             }
             let expected = if first == 0 { head + sum.len() } else { head + first };
             assert_eq!(whole[0].len(), expected);
@@ -298,7 +302,7 @@ mod tests {
     fn a_body_length_too_short_costs_its_message_only() {
         let wrong = b"8=FIX.4.2\x019=3\x0135=0\x0110=161\x01";
         let stream = [&wrong[..], GOOD].concat();
-        let (found, garbage) = messages(Framer::default(), &stream, 7);
+        let (found, garbage) = messages(FixFramer::default(), &stream, 7);
         assert_eq!((found, garbage), (vec![wrong.to_vec(), GOOD.to_vec()], 0));
     }
 
@@ -307,10 +311,10 @@ mod tests {
         let whole = b"8=FIX.4.2\x019=5\x0135=0\x01";
         for trailer in [&b""[..], b"10=", b"10=16", b"1X=161\x01", b"10=\x01", b"10=161"] {
             let stream = [&whole[..], trailer, GOOD, GOOD].concat();
-            let (found, _) = messages(Framer::default(), &stream, stream.len());
+            let (found, _) = messages(FixFramer::default(), &stream, stream.len());
             assert_eq!(&found[found.len() - 2..], [GOOD, GOOD], "{trailer:?}");
             for chunk in 1..stream.len() {
-                let (split, _) = messages(Framer::default(), &stream, chunk);
+                let (split, _) = messages(FixFramer::default(), &stream, chunk);
                 assert_eq!(split, found, "{trailer:?} {chunk}");
             }
         }
@@ -321,7 +325,7 @@ mod tests {
         for (body_len, found_count) in [("12", 3), ("22", 2)] {
             let wrong = format!("8=FIX.4.2\u{1}9={body_len}\u{1}35=0\u{1}10=161\u{1}");
             let stream = [wrong.as_bytes(), GOOD, GOOD].concat();
-            let (found, garbage) = messages(Framer::default(), &stream, 3);
+            let (found, garbage) = messages(FixFramer::default(), &stream, 3);
             assert_eq!((found.len(), garbage), (found_count, 0), "{body_len}");
             assert_eq!(found[found_count - 1], GOOD);
         }
@@ -329,12 +333,12 @@ mod tests {
 
     #[test]
     fn a_message_without_end_is_given_up_at_the_limit() {
-        let mut framer = Framer::new(Limits { message_len_max: 100, ..Limits::default() });
+        let mut framer = FixFramer::new(FixLimits { message_len_max: 100, ..FixLimits::default() });
         let mut bytes = b"8=FIX.4.2\x019=5\x0135=0\x01".to_vec();
         bytes.resize(99, b'x');
-        assert_eq!(framer.step(&bytes), Step::NeedMore(100));
+        assert_eq!(framer.step(&bytes), FramerStep::NeedMore(100));
         bytes.push(b'x');
-        assert_eq!(framer.step(&bytes), Step::Garbage(100));
+        assert_eq!(framer.step(&bytes), FramerStep::Garbage(100));
     }
 
     #[test]
@@ -343,8 +347,8 @@ mod tests {
             format!("8={begin}\u{1}9={length}\u{1}35=0\u{1}10=161\u{1}").into_bytes()
         };
         let is_message = |bytes: &[u8], len_max: usize| {
-            let limits = Limits { message_len_max: len_max, ..Limits::default() };
-            Framer::new(limits).step(bytes) == Step::Message(bytes)
+            let limits = FixLimits { message_len_max: len_max, ..FixLimits::default() };
+            FixFramer::new(limits).step(bytes) == FramerStep::Message(bytes)
         };
         let begin = "FIX.4.4-extended";
         assert_eq!(begin.len(), BEGIN_STRING_MAX);
@@ -358,12 +362,12 @@ mod tests {
 
     #[test]
     fn a_length_above_the_limit_is_garbage_at_once() {
-        let mut framer = Framer::new(Limits { message_len_max: 100, ..Limits::default() });
+        let mut framer = FixFramer::new(FixLimits { message_len_max: 100, ..FixLimits::default() });
         let bytes = b"8=FIX.4.2\x019=999999999\x0135=0\x01";
-        assert_eq!(framer.step(bytes), Step::Garbage(bytes.len()));
+        assert_eq!(framer.step(bytes), FramerStep::Garbage(bytes.len()));
         assert_eq!(framer.too_long(bytes), Some(999_999_999 + bytes.len() - 5 + 7));
         assert_eq!(framer.too_long(b"8=FIX.4.2\x019=70\x0135="), None);
         assert_eq!(framer.too_long(b"8=FIX.4.2\x019=99999"), None);
-        assert!(matches!(framer.step(b"8=FIX.4.2\x019=70\x0135="), Step::NeedMore(90)));
+        assert!(matches!(framer.step(b"8=FIX.4.2\x019=70\x0135="), FramerStep::NeedMore(90)));
     }
 }

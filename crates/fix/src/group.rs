@@ -1,7 +1,7 @@
 //! Repeating groups of a decoded message, by a dictionary.
 
-use crate::dictionary::{Dictionary, GroupDef, GroupId, Member};
-use crate::reader::{Field, Message};
+use crate::dictionary::{Dictionary, GroupDef, GroupId, MemberDef};
+use crate::reader::{Field, FixMessage};
 use crate::tag::Tag;
 
 /// Maximum nesting depth of groups.
@@ -12,8 +12,8 @@ const DEPTH_MAX: usize = 16;
 /// An entry begins with the group's first field and continues as long as fields belong to the
 /// group. So there may be fewer or more entries than NumInGroup; validation reports that.
 #[derive(Clone, Debug)]
-pub struct Entries<'b, 'i> {
-    message: Message<'b, 'i>,
+pub struct GroupEntries<'b, 'i> {
+    message: FixMessage<'b, 'i>,
     dictionary: &'i Dictionary,
     group: &'i GroupDef,
     at: usize,
@@ -22,8 +22,8 @@ pub struct Entries<'b, 'i> {
 
 /// One entry of a group.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'b, 'i> {
-    message: Message<'b, 'i>,
+pub struct GroupEntry<'b, 'i> {
+    message: FixMessage<'b, 'i>,
     dictionary: &'i Dictionary,
     group: &'i GroupDef,
     start: usize,
@@ -31,9 +31,9 @@ pub struct Entry<'b, 'i> {
     depth: usize,
 }
 
-impl<'b, 'i> Entries<'b, 'i> {
+impl<'b, 'i> GroupEntries<'b, 'i> {
     fn new(
-        message: Message<'b, 'i>,
+        message: FixMessage<'b, 'i>,
         dictionary: &'i Dictionary,
         group: GroupId,
         count_at: usize,
@@ -50,10 +50,10 @@ impl<'b, 'i> Entries<'b, 'i> {
     }
 }
 
-impl<'b, 'i> Iterator for Entries<'b, 'i> {
-    type Item = Entry<'b, 'i>;
+impl<'b, 'i> Iterator for GroupEntries<'b, 'i> {
+    type Item = GroupEntry<'b, 'i>;
 
-    fn next(&mut self) -> Option<Entry<'b, 'i>> {
+    fn next(&mut self) -> Option<GroupEntry<'b, 'i>> {
         let tags = self.message.tags();
         let start = self.at;
         if self.depth >= DEPTH_MAX || *tags.get(start)? != self.group.delimiter().0 {
@@ -65,17 +65,17 @@ impl<'b, 'i> Iterator for Entries<'b, 'i> {
                 break;
             }
             let nested = self.group.members[place].group.and_then(|nested| {
-                Entries::new(self.message, self.dictionary, nested, at, self.depth + 1)
+                GroupEntries::new(self.message, self.dictionary, nested, at, self.depth + 1)
             });
-            at = nested.map_or(at + 1, Entries::end);
+            at = nested.map_or(at + 1, GroupEntries::end);
         }
         self.at = at;
         let Self { message, dictionary, group, depth, .. } = *self;
-        Some(Entry { message, dictionary, group, start, end: at, depth })
+        Some(GroupEntry { message, dictionary, group, start, end: at, depth })
     }
 }
 
-impl<'b, 'i> Entry<'b, 'i> {
+impl<'b, 'i> GroupEntry<'b, 'i> {
     /// Returns the positions of the entry's fields in the message, including nested groups.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.start..self.end
@@ -89,10 +89,10 @@ impl<'b, 'i> Entry<'b, 'i> {
     }
 
     /// Returns the entries of the nested group with the NumInGroup field `count`.
-    pub fn group(&self, count: Tag) -> Option<Entries<'b, 'i>> {
+    pub fn group(&self, count: Tag) -> Option<GroupEntries<'b, 'i>> {
         let group = self.group.members[self.group.place(count.0)?].group?;
         let at = self.message.position(count, self.start).filter(|at| *at < self.end)?;
-        Entries::new(self.message, self.dictionary, group, at, self.depth + 1)
+        GroupEntries::new(self.message, self.dictionary, group, at, self.depth + 1)
     }
 }
 
@@ -101,14 +101,14 @@ impl Dictionary {
     /// the message type has no such group or the message does not contain it.
     pub fn entries<'b, 'i>(
         &'i self,
-        message: &Message<'b, 'i>,
+        message: &FixMessage<'b, 'i>,
         count: Tag,
-    ) -> Option<Entries<'b, 'i>> {
+    ) -> Option<GroupEntries<'b, 'i>> {
         let body = self.message(message.msg_type()).map_or(&[][..], |found| found.members());
         let groups = [body, self.header(), self.trailer()].into_iter().flatten();
         let member = groups.into_iter().find(|member| member.tag == count)?;
-        let Member { group: Some(group), .. } = member else { return None };
-        Entries::new(*message, self, *group, message.position(count, 0)?, 0)
+        let MemberDef { group: Some(group), .. } = member else { return None };
+        GroupEntries::new(*message, self, *group, message.position(count, 0)?, 0)
     }
 }
 
@@ -207,8 +207,9 @@ mod tests {
         let message = reader.decode(bytes).expect("whole");
         let parties: Vec<_> = dictionary.entries(&message, Tag(453)).expect("there").collect();
         assert_eq!(parties.len(), 2);
-        let text =
-            |entry: &Entry<'_, '_>, tag| entry.field(Tag(tag)).map(|field| field.value.to_vec());
+        let text = |entry: &GroupEntry<'_, '_>, tag| {
+            entry.field(Tag(tag)).map(|field| field.value.to_vec())
+        };
         assert_eq!(text(&parties[0], 448), Some(b"A".to_vec()));
         assert_eq!(text(&parties[0], 447), None);
         assert_eq!(text(&parties[1], 447), Some(b"D".to_vec()));

@@ -2,7 +2,7 @@
 //!
 //! | type | task |
 //! |---|---|
-//! | [`Framer`] | finds messages in a byte stream |
+//! | [`FixFramer`] | finds messages in a byte stream |
 //! | [`Reader`] | finds the fields of a message in the caller's bytes; verifies BodyLength and CheckSum |
 //! | [`Field`] | returns typed values |
 //! | [`Writer`] | writes messages |
@@ -32,7 +32,7 @@
 //! let place = wrong.len() - 10;
 //! wrong[place] ^= 1;
 //! assert!(reader.decode(&wrong).is_err());
-//! # Ok::<(), tickwire_fix::Error>(())
+//! # Ok::<(), tickwire_fix::FixError>(())
 //! ```
 //!
 //! # Features
@@ -60,14 +60,16 @@ pub mod value;
 mod writer;
 
 pub use dictionary::Dictionary;
-pub use error::{Error, ErrorKind};
-pub use framer::{Framer, Step};
-pub use group::{Entries, Entry};
-pub use limits::Limits;
+pub use error::{FixError, FixErrorKind};
+pub use framer::{FixFramer, FramerStep};
+pub use group::{GroupEntries, GroupEntry};
+pub use limits::FixLimits;
 pub use print::Printed;
-pub use reader::{Cursor, DataFields, Engine, Field, FieldIndex, FrameFault, Message, Reader};
+pub use reader::{
+    Cursor, DataFields, Field, FieldIndex, FixMessage, FrameFault, Reader, ReaderEngine,
+};
 pub use reason::{BusinessRejectReason, SessionRejectReason};
 pub use tag::Tag;
 pub use validate::{Checks, Validator};
-pub use value::{Decimal, Precision, UtcTimestamp};
+pub use value::{FixDecimal, Precision, UtcTimestamp};
 pub use writer::{TagText, Writer};

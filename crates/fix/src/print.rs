@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::dictionary::{Dictionary, FieldDef, Member};
-use crate::reader::{Field, Message};
+use crate::dictionary::{Dictionary, FieldDef, MemberDef};
+use crate::reader::{Field, FixMessage};
 use crate::tag::Tag;
 
 /// Spaces per level.
@@ -15,20 +15,20 @@ const INDENT: usize = 3;
 /// Delimiters in data are printed as `|`, other control characters and invalid UTF-8 as `?`.
 #[derive(Clone, Copy, Debug)]
 pub struct Printed<'m> {
-    message: Message<'m, 'm>,
+    message: FixMessage<'m, 'm>,
     session: &'m Dictionary,
     application: &'m Dictionary,
 }
 
 impl<'m> Printed<'m> {
     /// Uses one dictionary.
-    pub const fn new(message: Message<'m, 'm>, dictionary: &'m Dictionary) -> Self {
+    pub const fn new(message: FixMessage<'m, 'm>, dictionary: &'m Dictionary) -> Self {
         Self { message, session: dictionary, application: dictionary }
     }
 
     /// Uses a session dictionary and an application dictionary.
     pub const fn fixt(
-        message: Message<'m, 'm>,
+        message: FixMessage<'m, 'm>,
         session: &'m Dictionary,
         application: &'m Dictionary,
     ) -> Self {
@@ -45,7 +45,7 @@ impl<'m> Printed<'m> {
         &self,
         out: &mut fmt::Formatter<'_>,
         at: usize,
-        members: &[Member],
+        members: &[MemberDef],
         depth: usize,
     ) -> Result<usize, fmt::Error> {
         let Some(field) = self.message.field_at(at) else { return Ok(at + 1) };

@@ -2,11 +2,11 @@
 //! byte-by-byte scanner.
 
 use proptest::prelude::*;
-use tickwire_fix::{DataFields, Engine, Error, Field, Reader, Tag};
+use tickwire_fix::{DataFields, Field, FixError, Reader, ReaderEngine, Tag};
 
-type Outcome = Result<(Vec<(u32, u32, Vec<u8>)>, Option<Error>), Error>;
+type Outcome = Result<(Vec<(u32, u32, Vec<u8>)>, Option<FixError>), FixError>;
 
-fn outcome(engine: Engine, reader: &mut Reader, bytes: &[u8]) -> Outcome {
+fn outcome(engine: ReaderEngine, reader: &mut Reader, bytes: &[u8]) -> Outcome {
     assert_eq!(reader.clone().engine(engine).decode(bytes).is_ok(), reader.decode(bytes).is_ok());
     reader.decode(bytes).map(|message| {
         let own = |field: Field<'_>| (field.tag.0, field.offset, field.value.to_vec());
@@ -15,7 +15,7 @@ fn outcome(engine: Engine, reader: &mut Reader, bytes: &[u8]) -> Outcome {
 }
 
 fn agree(bytes: &[u8]) {
-    let mut engines = Engine::available();
+    let mut engines = ReaderEngine::available();
     let portable = engines.next().expect("there always is one");
     let expected = outcome(portable, &mut Reader::new().engine(portable), bytes);
     for engine in engines {
@@ -121,7 +121,7 @@ fn data_fields_may_have_long_tags() {
     for data in ["abc", "a\u{1}b", "a\u{1}10=000\u{1}b"] {
         let body = format!("35=D\u{1}12345={}\u{1}1234567={data}\u{1}58=x\u{1}", data.len());
         let bytes = framed(body.as_bytes());
-        for engine in Engine::available() {
+        for engine in ReaderEngine::available() {
             let mut reader = Reader::new().engine(engine).data_fields(data_fields.clone());
             let message = reader.decode(&bytes).expect("well formed");
             let found = message.field(Tag(1_234_567)).map(|field| field.value);

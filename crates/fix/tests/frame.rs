@@ -1,7 +1,7 @@
 //! The frame checks (header, BodyLength, CheckSum) agree with a slow field-by-field check on
 //! arbitrary bytes.
 
-use tickwire_fix::{Engine, ErrorKind, Reader};
+use tickwire_fix::{FixErrorKind, Reader, ReaderEngine};
 
 const TRAILER_LEN: usize = 7;
 
@@ -25,29 +25,29 @@ fn parts(field: &[u8]) -> (usize, &[u8]) {
 }
 
 /// Returns the first error.
-fn wrong(bytes: &[u8]) -> Option<ErrorKind> {
+fn wrong(bytes: &[u8]) -> Option<FixErrorKind> {
     let fields: Vec<&[u8]> = bytes.split(|byte| *byte == 1).collect();
-    let Some((&[], fields)) = fields.split_last() else { return Some(ErrorKind::HeaderOrder) };
+    let Some((&[], fields)) = fields.split_last() else { return Some(FixErrorKind::HeaderOrder) };
     let tags: Vec<usize> = fields.iter().map(|field| parts(field).0).collect();
     let ([8, 9, 35, .., 10], Some(last)) = (&*tags, fields.last()) else {
-        return Some(ErrorKind::HeaderOrder);
+        return Some(FixErrorKind::HeaderOrder);
     };
     if last.len() + 1 != TRAILER_LEN {
-        return Some(ErrorKind::HeaderOrder);
+        return Some(FixErrorKind::HeaderOrder);
     }
     let (before, _) = bytes.split_at(bytes.len() - TRAILER_LEN);
     let sum = before.iter().map(|byte| usize::from(*byte)).sum::<usize>() % 256;
     if number(parts(last).1) != Some(sum) {
-        return Some(ErrorKind::CheckSum);
+        return Some(FixErrorKind::CheckSum);
     }
     let body = fields[0].len() + fields[1].len() + 2;
-    (number(parts(fields[1]).1) != Some(before.len() - body)).then_some(ErrorKind::BodyLength)
+    (number(parts(fields[1]).1) != Some(before.len() - body)).then_some(FixErrorKind::BodyLength)
 }
 
 /// Checks every engine. Returns true if there is no error.
 fn is_good(bytes: &[u8]) -> bool {
     let expected = wrong(bytes);
-    for engine in Engine::available() {
+    for engine in ReaderEngine::available() {
         let found = Reader::new().engine(engine).decode(bytes).map(|_| ()).err();
         assert_eq!(found.map(|error| error.kind), expected, "{}", bytes.escape_ascii());
     }

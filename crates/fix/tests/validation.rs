@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Checks, Dictionary, Framer, Limits, Printed, Reader, Step, Tag, Validator};
+use tickwire_fix::{
+    Checks, Dictionary, FixFramer, FixLimits, FramerStep, Printed, Reader, Tag, Validator,
+};
 
 fn framed(body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}", body.len()).into_bytes();
@@ -75,16 +77,16 @@ proptest! {
         ], 0..30),
     ) {
         let stream = pieces.concat();
-        let mut framer = Framer::new(Limits { message_len_max: 200, ..Limits::default() });
+        let mut framer = FixFramer::new(FixLimits { message_len_max: 200, ..FixLimits::default() });
         let mut at = 0;
         loop {
             match framer.step(&stream[at..]) {
-                Step::Message(message) => at += message.len(),
-                Step::Garbage(len) => {
+                FramerStep::Message(message) => at += message.len(),
+                FramerStep::Garbage(len) => {
                     prop_assert!(len > 0);
                     at += len;
                 }
-                Step::NeedMore(len) => {
+                FramerStep::NeedMore(len) => {
                     prop_assert!(len > stream.len() - at && stream.len() - at <= 200);
                     break;
                 }

@@ -1,7 +1,7 @@
 //! Valid and invalid values of every field type.
 
 use std::fmt::Write;
-use tickwire_fix::{Checks, Dictionary, ErrorKind, Reader, SessionRejectReason, Tag, Validator};
+use tickwire_fix::{Checks, Dictionary, FixErrorKind, Reader, SessionRejectReason, Tag, Validator};
 
 /// Type, valid values, invalid values.
 const TYPES: [(&str, &[&str], &[&str]); 22] = [
@@ -84,7 +84,7 @@ fn values_are_judged_by_their_type() {
             let error = judge(value).expect_err(value);
             let found = (error.kind, error.tag, checks.reason(&error));
             let reason = Some(SessionRejectReason::IncorrectDataFormat);
-            let expected = (ErrorKind::ValueFormat, Some(Tag(tag)), reason);
+            let expected = (FixErrorKind::ValueFormat, Some(Tag(tag)), reason);
             assert_eq!(found, expected, "{name} {value}");
         }
     }

@@ -1,14 +1,14 @@
 //! Compares the writer with text assembled field by field, in buffers of every length.
 
 use proptest::prelude::*;
-use tickwire_fix::{Decimal, ErrorKind, Field, Precision, Reader, Tag, Writer};
+use tickwire_fix::{Field, FixDecimal, FixErrorKind, Precision, Reader, Tag, Writer};
 
 /// A field and its value.
 #[derive(Clone, Debug)]
 enum Value {
     Char(u8),
     Data(Vec<u8>),
-    Decimal(Decimal),
+    Decimal(FixDecimal),
     Int(i64),
     Text(String),
     /// With all twelve digits of the fraction.
@@ -80,7 +80,7 @@ fn value() -> impl Strategy<Value = Value> {
             .prop_map(Value::Data),
         (edge(), any::<bool>(), prop_oneof![-9..9_i8, any::<i8>()]).prop_map(|(n, minus, e)| {
             let mantissa = if minus { (n as i64).wrapping_neg() } else { n as i64 };
-            Value::Decimal(Decimal::new(mantissa, e))
+            Value::Decimal(FixDecimal::new(mantissa, e))
         }),
         prop_oneof![Just(i64::MIN), Just(i64::MAX), edge().prop_map(|n| (n as i64).wrapping_neg())]
             .prop_map(Value::Int),
@@ -123,7 +123,7 @@ fn written<'b>(
     out: &'b mut [u8],
     begin_string: &str,
     fields: &[(Tag, Value)],
-) -> Result<&'b [u8], ErrorKind> {
+) -> Result<&'b [u8], FixErrorKind> {
     let mut writer = Writer::new(out, begin_string, "D");
     for (tag, value) in fields {
         value.write(*tag, &mut writer);
@@ -144,7 +144,7 @@ proptest! {
             match written(&mut out, &begin_string, &fields) {
                 Ok(message) => prop_assert_eq!(message, &expected),
                 Err(kind) => {
-                    prop_assert_eq!(kind, ErrorKind::BufferFull);
+                    prop_assert_eq!(kind, FixErrorKind::BufferFull);
                     prop_assert!(len < expected.len() + Writer::OVERHEAD);
                 }
             }

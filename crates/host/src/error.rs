@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 /// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Action {
+pub enum SystemOperation {
     /// Binding a socket to an address.
     Bind,
     /// Setting an option of a socket.
@@ -35,7 +35,7 @@ pub enum Action {
     Wait,
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for SystemOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bind => "bind to",
@@ -56,28 +56,28 @@ impl fmt::Display for Action {
 
 /// A failed system call: the operation, its address and the operating system's error.
 #[derive(Debug)]
-pub struct Error {
+pub struct HostError {
     /// The operation that failed.
-    pub action: Action,
+    pub action: SystemOperation,
     /// Its address, if it has one.
     pub address: Option<SocketAddr>,
     /// The operating system's error.
     pub source: io::Error,
 }
 
-impl Error {
+impl HostError {
     /// Creates an error of an operation with an address.
-    pub fn at(action: Action, address: impl Into<SocketAddr>, source: io::Error) -> Self {
+    pub fn at(action: SystemOperation, address: impl Into<SocketAddr>, source: io::Error) -> Self {
         Self { action, address: Some(address.into()), source }
     }
 
     /// Creates an error of an operation without an address.
-    pub const fn of(action: Action, source: io::Error) -> Self {
+    pub const fn of(action: SystemOperation, source: io::Error) -> Self {
         Self { action, address: None, source }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for HostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {}", self.action)?;
         if let Some(address) = self.address {
@@ -87,7 +87,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {
+impl error::Error for HostError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         Some(&self.source)
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn the_text_says_what_was_tried_and_where() {
         let source = io::Error::from(io::ErrorKind::AddrInUse);
-        let error = Error::at(Action::Bind, ([127, 0, 0, 1], 13014), source);
+        let error = HostError::at(SystemOperation::Bind, ([127, 0, 0, 1], 13014), source);
         assert_eq!(error.to_string(), "cannot bind to 127.0.0.1:13014: address in use");
     }
 }

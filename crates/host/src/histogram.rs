@@ -24,7 +24,7 @@ pub fn record(histogram: &mut Histogram<u64>, time_ns: u64) {
 
 /// The figures of a distribution for tables, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct LatencySummary {
     /// Number of recorded times.
     pub count: u64,
     /// Mean.
@@ -41,7 +41,7 @@ pub struct Summary {
     pub max_ns: u64,
 }
 
-impl From<&Histogram<u64>> for Summary {
+impl From<&Histogram<u64>> for LatencySummary {
     fn from(histogram: &Histogram<u64>) -> Self {
         if histogram.is_empty() {
             return Self::default();
@@ -77,10 +77,10 @@ mod tests {
     fn a_summary_tells_the_distribution() {
         let mut histogram = latency();
         (1..=1000).for_each(|time_ns| record(&mut histogram, time_ns));
-        let summary = Summary::from(&histogram);
+        let summary = LatencySummary::from(&histogram);
         assert_eq!((summary.count, summary.p50_ns, summary.p99_ns), (1000, 500, 990));
         assert_eq!((summary.p999_ns, summary.max_ns), (999, 1000));
         assert!((summary.mean_ns - 500.5).abs() < 1.0 && (summary.stdev_ns - 288.7).abs() < 1.0);
-        assert_eq!(Summary::from(&latency()), Summary::default());
+        assert_eq!(LatencySummary::from(&latency()), LatencySummary::default());
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //! use std::time::Duration;
 //! use tickwire_host::clock::monotonic_ns;
-//! use tickwire_host::{Step, Wait, Waiting, histogram};
+//! use tickwire_host::{Wait, WaitPolicy, WaitStep, histogram};
 //!
 //! // Times as a distribution.
 //! let mut times = histogram::latency();
@@ -19,9 +19,9 @@
 //! assert!(times.value_at_quantile(0.5) < 1_000 && times.max() >= 25_000);
 //!
 //! // A loop that found nothing looks again for 50 microseconds, then sleeps.
-//! let mut waiting = Waiting::new(Wait::SpinThenBlock(Duration::from_micros(50)));
+//! let mut waiting = WaitPolicy::new(Wait::SpinThenBlock(Duration::from_micros(50)));
 //! waiting.arrived();
-//! while waiting.next(monotonic_ns) == Step::Look {}
+//! while waiting.next(monotonic_ns) == WaitStep::Look {}
 //! ```
 
 pub mod affinity;
@@ -34,8 +34,8 @@ mod stop;
 mod throttle;
 mod wait;
 
-pub use error::{Action, Error};
+pub use error::{HostError, SystemOperation};
 pub use idle::{IdleSetting, idle_setting};
 pub use stop::Stop;
 pub use throttle::Throttle;
-pub use wait::{Step, Wait, Waiting};
+pub use wait::{Wait, WaitPolicy, WaitStep};

@@ -2,7 +2,7 @@
 //!
 //! Sockets, shared memory and middleware share this option. The kernel wakes a blocked thread,
 //! which takes as long as the idle CPU needs to leave its sleep state; a spinning thread keeps its
-//! CPU busy instead. [`Waiting`] makes the decision each time that a poll finds nothing.
+//! CPU busy instead. [`WaitPolicy`] makes the decision each time that a poll finds nothing.
 
 use std::fmt;
 use std::hint;
@@ -43,7 +43,7 @@ impl fmt::Display for Wait {
 
 /// The next step of a loop whose poll found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WaitStep {
     /// Poll again immediately.
     Look,
     /// Sleep until input arrives.
@@ -52,7 +52,7 @@ pub enum Step {
 
 /// Decides between polling and sleeping. Pure: time is an argument.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct WaitPolicy {
     wait: Wait,
     /// Start of the spinning; `None` right after an arrival.
     since_ns: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Waiting {
     looks_left: u32,
 }
 
-impl Waiting {
+impl WaitPolicy {
     /// Creates the state of a loop whose last poll found something.
     pub const fn new(wait: Wait) -> Self {
         Self { wait, since_ns: None, looks_left: 0 }
@@ -80,9 +80,9 @@ impl Waiting {
     /// Returns the next step after a poll that found nothing. `now_ns` reads a monotonic clock, in
     /// nanoseconds; it is called once every several polls, and only if the spinning time is
     /// limited.
-    pub fn next(&mut self, now_ns: impl FnOnce() -> u64) -> Step {
+    pub fn next(&mut self, now_ns: impl FnOnce() -> u64) -> WaitStep {
         let limit = match self.wait {
-            Wait::Block => return Step::Sleep,
+            Wait::Block => return WaitStep::Sleep,
             Wait::Spin => return look(),
             Wait::SpinThenBlock(limit) => limit,
         };
@@ -93,7 +93,7 @@ impl Waiting {
         let now_ns = now_ns();
         let since_ns = *self.since_ns.get_or_insert(now_ns);
         if u128::from(now_ns.saturating_sub(since_ns)) >= limit.as_nanos() {
-            return Step::Sleep;
+            return WaitStep::Sleep;
         }
         self.looks_left = LOOKS_A_CLOCK - 1;
         look()
@@ -101,9 +101,9 @@ impl Waiting {
 }
 
 /// Hints to the CPU that this is a spin loop.
-fn look() -> Step {
+fn look() -> WaitStep {
     hint::spin_loop();
-    Step::Look
+    WaitStep::Look
 }
 
 #[cfg(test)]
@@ -113,19 +113,19 @@ mod tests {
     #[test]
     fn blocking_and_spinning_read_no_clock() {
         let no_clock = || panic!("the clock was read");
-        assert_eq!(Waiting::new(Wait::Block).next(no_clock), Step::Sleep);
-        assert_eq!(Waiting::new(Wait::Spin).next(no_clock), Step::Look);
+        assert_eq!(WaitPolicy::new(Wait::Block).next(no_clock), WaitStep::Sleep);
+        assert_eq!(WaitPolicy::new(Wait::Spin).next(no_clock), WaitStep::Look);
         assert!(Wait::Block.blocks() && !Wait::Spin.blocks());
     }
 
     #[test]
     fn a_loop_spins_for_its_time_after_the_last_arrival_and_then_sleeps() {
-        let mut waiting = Waiting::new(Wait::SpinThenBlock(Duration::from_nanos(1000)));
+        let mut waiting = WaitPolicy::new(Wait::SpinThenBlock(Duration::from_nanos(1000)));
         // The clock advances by 10 ns per poll.
-        let looks = |waiting: &mut Waiting| {
+        let looks = |waiting: &mut WaitPolicy| {
             let mut now_ns = 500;
             let mut looks = 0;
-            while waiting.next(|| now_ns) == Step::Look {
+            while waiting.next(|| now_ns) == WaitStep::Look {
                 looks += 1;
                 now_ns += 10;
                 assert!(looks < 1000, "it never sleeps");
@@ -134,7 +134,7 @@ mod tests {
         };
         let first = looks(&mut waiting);
         assert!((100..100 + LOOKS_A_CLOCK).contains(&first), "{first} looks");
-        assert_eq!(waiting.next(|| 5_000), Step::Sleep, "it goes on sleeping");
+        assert_eq!(waiting.next(|| 5_000), WaitStep::Sleep, "it goes on sleeping");
         waiting.arrived();
         assert_eq!(looks(&mut waiting), first);
     }

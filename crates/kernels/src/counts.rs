@@ -11,14 +11,14 @@ pub const TOLERANCE_PERCENT: f64 = 3.0;
 
 /// Instructions per message of each kernel, and the compiler that generated them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Counts {
+pub struct InstructionCounts {
     /// Output of `rustc --version`.
     pub compiler: String,
     /// Kernels in the order of [`Kernel::ALL`], or of the file.
     pub of_kernels: Vec<(String, f64)>,
 }
 
-impl Counts {
+impl InstructionCounts {
     /// Counts all kernels by running `program` with `arguments`, `--kernel NAME` and
     /// `--passes COUNT`.
     ///
@@ -93,9 +93,9 @@ impl Counts {
 mod tests {
     use super::*;
 
-    fn counts(values: &[(&str, f64)]) -> Counts {
+    fn counts(values: &[(&str, f64)]) -> InstructionCounts {
         let of_kernels = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        Counts { compiler: "rustc 1".to_owned(), of_kernels }
+        InstructionCounts { compiler: "rustc 1".to_owned(), of_kernels }
     }
 
     #[test]
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn counts_come_back_from_their_file() {
         let recorded = counts(&[("fast/decode/simple", 310.5), ("b", 200.0)]);
-        assert_eq!(Counts::parse(&recorded.to_json()), Some(recorded));
-        assert_eq!(Counts::parse("{\"compiler\": 1}"), None);
+        assert_eq!(InstructionCounts::parse(&recorded.to_json()), Some(recorded));
+        assert_eq!(InstructionCounts::parse("{\"compiler\": 1}"), None);
     }
 
     #[test]

@@ -72,9 +72,9 @@ impl Kernel {
 }
 
 fn opra() -> Result<KernelPass, String> {
-    let packets = generate::trace(tickwire_opra::Version::V2, 1, MESSAGES)
+    let packets = generate::trace(tickwire_opra::OpraVersion::V2, 1, MESSAGES)
         .map_err(|error| error.to_string())?;
-    let mut decoder = bottom_up::Decoder::with_engine(bottom_up::Engine::Portable)
+    let mut decoder = bottom_up::BottomUpDecoder::with_engine(bottom_up::BottomUpEngine::Portable)
         .ok_or("the portable engine runs anywhere")?;
     Ok(Box::new(move || {
         for packet in &packets {

@@ -1,9 +1,9 @@
 //! Runs a kernel: `tickwire-kernels --kernel NAME --passes COUNT`. Without arguments it counts the
-//! instructions of all kernels and prints them in the form of [`Counts`].
+//! instructions of all kernels and prints them in the form of [`InstructionCounts`].
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
-use tickwire_kernels::{COMPILER, Counts, Kernel};
+use tickwire_kernels::{COMPILER, InstructionCounts, Kernel};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 
 fn count() -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    println!("{}", Counts::count(COMPILER, &program, &[])?.to_json());
+    println!("{}", InstructionCounts::count(COMPILER, &program, &[])?.to_json());
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tickwire_kernels::{COMPILER, Counts, TOLERANCE_PERCENT, callgrind};
+use tickwire_kernels::{COMPILER, InstructionCounts, TOLERANCE_PERCENT, callgrind};
 use tickwire_testing::{Need, skip};
 
 const UPDATE: &str =
@@ -38,13 +38,14 @@ fn instructions_of_the_key_kernels_are_as_recorded() {
     if !callgrind::is_available() {
         return skip(Need::Programs, "valgrind is not installed, so no instructions are counted");
     }
-    let count = || Counts::count(COMPILER, &program(), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let count =
+        || InstructionCounts::count(COMPILER, &program(), &[]).unwrap_or_else(|e| panic!("{e}"));
     if std::env::var_os("UPDATE_INSTRUCTIONS").is_some() {
         return std::fs::write(&path, count().to_json()).expect("writable");
     }
     let recorded = std::fs::read_to_string(&path)
         .unwrap_or_else(|e| panic!("{}: {e}; record counts: {UPDATE}", path.display()));
-    let recorded = Counts::parse(&recorded)
+    let recorded = InstructionCounts::parse(&recorded)
         .unwrap_or_else(|| panic!("{}: no file of counts; record them: {UPDATE}", path.display()));
     if recorded.compiler != COMPILER {
         let why = format_args!(

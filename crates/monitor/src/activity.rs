@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::bus::{BusState, TopicState};
-use crate::history::{History, SECONDS_MAX};
+use crate::history::{BoundedHistory, SECONDS_MAX};
 
 /// Most sessions with a history.
 const SESSIONS_MAX: usize = 1_024;
@@ -160,7 +160,7 @@ pub(crate) struct Activity {
     /// new.
     has_begun: bool,
     bus_before: Option<TopicTotals>,
-    bus: History<BusSecond>,
+    bus: BoundedHistory<BusSecond>,
     topics: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::compression::{accepts_gzip, gzipped};
 use crate::guard::is_of_another_site;
-use crate::monitor::Shared;
+use crate::monitor::MonitorShared;
 use crate::requests::StreamSubject;
 use crate::summary::SummaryQuery;
 
@@ -59,7 +59,7 @@ pub(crate) async fn page(headers: HeaderMap) -> Response {
 /// Returns the page with the first state in it, as JSON that is no script, so that the page shows data before its first request is
 /// answered. A request that another site caused gets the page without data.
 pub(crate) async fn page_with_state(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<MonitorShared>>,
     request: Request,
 ) -> Response {
     let subject = StreamSubject::Summary(SummaryQuery::default());

@@ -7,7 +7,7 @@ use tickwire_feed::market::{BookKind, Instrument};
 use tickwire_feed::recovery::StaleReason;
 use tickwire_host::clock::monotonic_ns;
 
-use crate::channel::Channel;
+use crate::channel::MonitoredChannel;
 
 /// Most instruments in one answer.
 pub const LIST_MAX: usize = 200;
@@ -117,7 +117,7 @@ fn spread(bid: Amount, offer: Amount) -> Option<Amount> {
     Some(Amount { mantissa, exponent })
 }
 
-impl Channel {
+impl MonitoredChannel {
     /// Returns the instruments whose names contain `search`, from `offset` on, and the books of `wanted`.
     pub(crate) fn list(
         &self,

@@ -7,25 +7,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::board::BoardReader;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_feed::market::Instrument;
 use tickwire_feed::recovery::StaleReason;
 use tickwire_host::histogram;
 use tickwire_telemetry::metrics::Distribution;
 use tickwire_telemetry::spans::SpanSink;
 
-use crate::explaining::Explaining;
+use crate::explaining::ExplanationSettings;
 use crate::gaps::Gaps;
-use crate::history::History;
-use crate::latency::{Watched, buckets, quantiles};
-use crate::packets::Packets;
-use crate::published::{Counts, Event, HandOverReason, LineCounts, Published, TradeCopy};
+use crate::history::BoundedHistory;
+use crate::latency::{LatencyWatch, buckets, quantiles};
+use crate::packets::StoredPackets;
+use crate::published::{
+    ChannelCounts, FeedEvent, HandOverReason, LineCounts, MonitorMessage, TradeCopy,
+};
 use crate::rates::Rates;
 use crate::spans::ChannelSpans;
 use crate::staleness::Staleness;
 use crate::state::{
-    Arbitration, BookCounts, ChannelState, EventState, GapState, LatencyState, LineState, Second,
-    StaleBook,
+    ArbitrationState, BookCounts, ChannelState, EventState, GapState, LatencyState, LineState,
+    Second, StaleBook,
 };
 use crate::summary::{ChannelSummary, LineSummary};
 use crate::wishes::Wishes;
@@ -51,7 +53,7 @@ const OF_GAPS: [&str; 3] = ["gap", "rpt_seq_gap", "out_of_sequence"];
 #[derive(Clone, Debug)]
 pub struct LineDescription {
     /// Feed and letter of the line.
-    pub source: Source,
+    pub source: FeedLine,
     /// Group and port as text.
     pub group: String,
     /// Times from the kernel's timestamp until the handler has the packet.
@@ -84,38 +86,38 @@ pub struct ChannelDescription {
     /// Distributions of processing times.
     pub times: MessageTimes,
     /// How packets are explained; `None` if they cannot be.
-    pub explaining: Option<Explaining>,
+    pub explaining: Option<ExplanationSettings>,
 }
 
 /// The state of a channel.
 #[derive(Debug)]
-pub(crate) struct Channel {
+pub(crate) struct MonitoredChannel {
     pub(crate) description: ChannelDescription,
     pub(crate) wishes: Arc<Wishes>,
-    receiver: Receiver<Published>,
-    counts: Option<Box<Counts>>,
-    rates: Rates<Mark>,
+    receiver: Receiver<MonitorMessage>,
+    counts: Option<Box<ChannelCounts>>,
+    rates: Rates<RateBase>,
     /// Counts at the end of the last whole second.
-    second_mark: Option<Mark>,
+    second_mark: Option<RateBase>,
     /// Counts at the ends of the seconds that a summary is about.
-    recent_marks: VecDeque<Mark>,
+    recent_marks: VecDeque<RateBase>,
     seq_nums: SeqNumCounts,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
     /// Reads the books that clients view.
     pub(crate) board: BoardReader,
     /// The last trades, each with a number that grows.
     pub(crate) trades: VecDeque<(u64, TradeCopy)>,
-    pub(crate) packets: Packets,
+    pub(crate) packets: StoredPackets,
     gaps: Gaps,
     /// Time of the last sequence reset.
     reset_ns: Option<u64>,
     events: VecDeque<EventState>,
     staleness: Staleness,
-    delays: Vec<Watched>,
-    decode_times: Watched,
-    book_times: Option<Watched>,
-    publish_times: Option<Watched>,
-    pub(crate) history: History,
+    delays: Vec<LatencyWatch>,
+    decode_times: LatencyWatch,
+    book_times: Option<LatencyWatch>,
+    publish_times: Option<LatencyWatch>,
+    pub(crate) history: BoundedHistory,
     spans: Option<ChannelSpans>,
 }
 
@@ -130,7 +132,7 @@ struct SeqNumCounts {
 
 /// Counts from which rates and the history are computed.
 #[derive(Clone, Debug, Default)]
-struct Mark {
+struct RateBase {
     packets: Vec<u64>,
     bytes: Vec<u64>,
     lost: [u64; 2],
@@ -141,8 +143,8 @@ struct Mark {
     seq_nums: SeqNumCounts,
 }
 
-impl Mark {
-    fn new(counts: &Counts, seq_nums: SeqNumCounts) -> Self {
+impl RateBase {
+    fn new(counts: &ChannelCounts, seq_nums: SeqNumCounts) -> Self {
         Self {
             packets: counts.lines.iter().map(|line| line.socket.packets).collect(),
             bytes: counts.lines.iter().map(|line| line.socket.bytes).collect(),
@@ -156,20 +158,20 @@ impl Mark {
     }
 }
 
-impl Channel {
+impl MonitoredChannel {
     pub(crate) fn new(
         description: ChannelDescription,
-        receiver: Receiver<Published>,
+        receiver: Receiver<MonitorMessage>,
         wishes: Arc<Wishes>,
         board: BoardReader,
     ) -> Self {
-        let framing = description.explaining.as_ref().map(Explaining::framing);
-        let delays = description.lines.iter().map(|line| Watched::new(line.delays.clone()));
+        let framing = description.explaining.as_ref().map(ExplanationSettings::framing);
+        let delays = description.lines.iter().map(|line| LatencyWatch::new(line.delays.clone()));
         Self {
             delays: delays.collect(),
-            decode_times: Watched::new(description.times.decode.clone()),
-            book_times: description.times.books.clone().map(Watched::new),
-            publish_times: description.times.publish.clone().map(Watched::new),
+            decode_times: LatencyWatch::new(description.times.decode.clone()),
+            book_times: description.times.books.clone().map(LatencyWatch::new),
+            publish_times: description.times.publish.clone().map(LatencyWatch::new),
             description,
             wishes,
             receiver,
@@ -181,12 +183,12 @@ impl Channel {
             names: Vec::new(),
             board,
             trades: VecDeque::new(),
-            packets: Packets::new(framing, first_packet_id()),
+            packets: StoredPackets::new(framing, first_packet_id()),
             gaps: Gaps::default(),
             reset_ns: None,
             events: VecDeque::new(),
             staleness: Staleness::default(),
-            history: History::default(),
+            history: BoundedHistory::default(),
             spans: None,
         }
     }
@@ -220,11 +222,11 @@ impl Channel {
         true
     }
 
-    fn handle(&mut self, published: Published) {
+    fn handle(&mut self, published: MonitorMessage) {
         match published {
-            Published::Counts(counts) => self.count(counts),
-            Published::Event { at_ns, event } => self.event(at_ns, event),
-            Published::Packet(copy) => {
+            MonitorMessage::Counts(counts) => self.count(counts),
+            MonitorMessage::Event { at_ns, event } => self.event(at_ns, event),
+            MonitorMessage::Packet(copy) => {
                 let why = copy.why.clone();
                 let id = self.packets.add(*copy);
                 match why {
@@ -234,7 +236,7 @@ impl Channel {
                     HandOverReason::Gap { first } => self.gaps.link(first, id),
                 }
             }
-            Published::Trades(trades) => trades.into_iter().for_each(|trade| self.keep(trade)),
+            MonitorMessage::Trades(trades) => trades.into_iter().for_each(|trade| self.keep(trade)),
         }
     }
 
@@ -250,36 +252,40 @@ impl Channel {
         self.description.epoch_ns.saturating_add(at_ns) / 1_000_000
     }
 
-    fn event(&mut self, at_ns: u64, event: Event) {
+    fn event(&mut self, at_ns: u64, event: FeedEvent) {
         let mut packet = None;
         let mut packet_status = None;
         let (kind, text) = match event {
-            Event::Fault { text, packet: key } => {
+            FeedEvent::Fault { text, packet: key } => {
                 packet = key.and_then(|key| self.packets.failed(&key));
                 packet_status = key.map(|_| if packet.is_some() { "kept" } else { "not_kept" });
                 ("fault", text)
             }
-            Event::Gap(gap) => {
+            FeedEvent::Gap(gap) => {
                 self.gaps.open(gap, at_ns, self.at_ms(at_ns));
                 self.packets.note_gap(gap);
                 ("gap", format!("{} lost from sequence number {}", gap.count, gap.first))
             }
-            Event::Line(text) => ("line", text),
-            Event::ReplayBegun(gap) => {
+            FeedEvent::Line(text) => ("line", text),
+            FeedEvent::ReplayBegun(gap) => {
                 self.gaps.replay_begun(gap, at_ns);
                 ("replay", format!("asked for {} from {}", gap.count, gap.first))
             }
-            Event::ReplayAbandoned { gap, reason } => {
+            FeedEvent::ReplayAbandoned { gap, reason } => {
                 self.gaps.replay_abandoned(gap, reason);
                 ("replay", format!("{} from {} are not replayed: {reason}", gap.count, gap.first))
             }
-            Event::ReplayDone(gap) => {
+            FeedEvent::ReplayDone(gap) => {
                 self.gaps.replay_done(gap, at_ns);
                 ("replay", format!("done with {} from {}", gap.count, gap.first))
             }
-            Event::Reset { seq_num } => ("reset", format!("sequence numbers restart at {seq_num}")),
-            Event::Silence { is_silent: true } => ("silence", "all lines are silent".to_owned()),
-            Event::Silence { is_silent: false } => ("silence", "packets come again".to_owned()),
+            FeedEvent::Reset { seq_num } => {
+                ("reset", format!("sequence numbers restart at {seq_num}"))
+            }
+            FeedEvent::Silence { is_silent: true } => {
+                ("silence", "all lines are silent".to_owned())
+            }
+            FeedEvent::Silence { is_silent: false } => ("silence", "packets come again".to_owned()),
         };
         self.log(at_ns, kind, text);
         if let Some(event) = self.events.back_mut() {
@@ -305,8 +311,8 @@ impl Channel {
     }
 
     /// Logs how many books snapshots have made fresh since the last counts.
-    fn note_snapshots(&mut self, counts: &Counts) {
-        let of = |counts: &Counts| counts.recovery.recovered_by_snapshot;
+    fn note_snapshots(&mut self, counts: &ChannelCounts) {
+        let of = |counts: &ChannelCounts| counts.recovery.recovered_by_snapshot;
         let before = self.counts.as_deref().map_or(0, of);
         let recovered = of(counts).saturating_sub(before);
         if recovered > 0 {
@@ -316,7 +322,7 @@ impl Channel {
         }
     }
 
-    fn count(&mut self, mut counts: Box<Counts>) {
+    fn count(&mut self, mut counts: Box<ChannelCounts>) {
         self.names.append(&mut counts.names);
         if counts.reset_ns != self.reset_ns {
             self.reset_ns = counts.reset_ns;
@@ -326,7 +332,7 @@ impl Channel {
         self.note_snapshots(&counts);
         self.staleness.take(&counts.states, counts.now_ns);
         self.count_seq_nums(&counts);
-        let mark = Mark::new(&counts, self.seq_nums);
+        let mark = RateBase::new(&counts, self.seq_nums);
         self.second_mark.get_or_insert_with(|| mark.clone());
         self.rates.note(counts.now_ns, mark);
         let is_of_gap = |state: &u8| {
@@ -345,7 +351,7 @@ impl Channel {
     }
 
     /// Adds the sequence numbers since the last counts.
-    fn count_seq_nums(&mut self, counts: &Counts) {
+    fn count_seq_nums(&mut self, counts: &ChannelCounts) {
         let Some(before) = &self.counts else { return };
         if let (Some(next), Some(last)) = (counts.next_seq_num, before.next_seq_num)
             && counts.arbiter.resets == before.arbiter.resets
@@ -360,10 +366,10 @@ impl Channel {
 
     /// Completes the second `t` (seconds since 1970) of the history.
     pub(crate) fn end_second(&mut self, t: u64) {
-        self.delays.iter_mut().for_each(Watched::end_second);
+        self.delays.iter_mut().for_each(LatencyWatch::end_second);
         self.decode_times.end_second();
         let others = self.book_times.iter_mut().chain(&mut self.publish_times);
-        others.for_each(Watched::end_second);
+        others.for_each(LatencyWatch::end_second);
         if let Some(books) = self.staleness.newly_stale() {
             let text = books.text(|index| self.name(index));
             self.log(books.at_ns, "stale", text);
@@ -376,7 +382,7 @@ impl Channel {
         let before = self.second_mark.replace(mark.clone()).unwrap_or_default();
         let mut packets = [0; 2];
         for (index, line) in counts.lines.iter().enumerate() {
-            if let Source::Incremental(of) = line.socket.source {
+            if let FeedLine::Incremental(of) = line.socket.source {
                 packets[of.index()] = since(&mark.packets, &before.packets, index);
             }
         }
@@ -386,8 +392,8 @@ impl Channel {
             let _ = delays.add(watched.second());
         }
         let narrow = |times: &_| buckets(times).into_iter().map(|count| count as u32).collect();
-        let of = |watched: &Option<Watched>| watched.as_ref().map(|of| quantiles(of.second()));
-        let narrow_of = |watched: &Option<Watched>| {
+        let of = |watched: &Option<LatencyWatch>| watched.as_ref().map(|of| quantiles(of.second()));
+        let narrow_of = |watched: &Option<LatencyWatch>| {
             watched.as_ref().map_or_else(Vec::new, |of| narrow(of.second()))
         };
         let stale = counts.states.iter().filter(|state| **state != 0).count() as u64;
@@ -481,14 +487,14 @@ impl Channel {
             };
         };
         let (status, lines) = self.lines(counts, now_ns);
-        let nothing = Mark::default();
+        let nothing = RateBase::default();
         let now = self.rates.last().unwrap_or(&nothing);
         // In the first minute, everything since the start is recent.
         let is_whole_minute = self.recent_marks.len() == SUMMARY_SECONDS;
         let before = self.recent_marks.front().filter(|_| is_whole_minute).unwrap_or(&nothing);
         let numbers = now.seq_nums.all.saturating_sub(before.seq_nums.all);
         let line = |(line, counts): (&LineState, &LineCounts)| {
-            let Source::Incremental(of) = counts.socket.source else { return None };
+            let FeedLine::Incremental(of) = counts.socket.source else { return None };
             let at = of.index();
             let lost = now.seq_nums.lost[at].saturating_sub(before.seq_nums.lost[at]);
             Some(LineSummary::new(line, lost, numbers))
@@ -562,7 +568,7 @@ impl Channel {
     }
 
     /// Returns the status of the channel, and its lines.
-    fn lines(&self, counts: &Counts, now_ns: u64) -> (&'static str, Vec<LineState>) {
+    fn lines(&self, counts: &ChannelCounts, now_ns: u64) -> (&'static str, Vec<LineState>) {
         let is_stalled = now_ns.saturating_sub(counts.now_ns) > STALLED_NS;
         // Without sequence numbers the arbiter counts nothing.
         let is_arbitrated = has_seq_nums(counts) != Some(false);
@@ -595,7 +601,7 @@ impl Channel {
                 dropped_packets: line.socket.dropped,
                 malformed_packets: line.input.malformed,
                 arbitration: line.arbitrated.filter(|_| is_arbitrated).map(|counters| {
-                    Arbitration {
+                    ArbitrationState {
                         first_packets: counters.first,
                         duplicate_packets: counters.duplicate,
                         late_packets: counters.late,
@@ -617,7 +623,7 @@ impl Channel {
         (status, lines)
     }
 
-    fn books(&self, counts: &Counts) -> BookCounts {
+    fn books(&self, counts: &ChannelCounts) -> BookCounts {
         let mut stale = BTreeMap::new();
         for state in counts.states.iter().filter(|state| **state != 0) {
             if let Some(label) = StaleReason::LABELS.get(usize::from(*state) - 1) {
@@ -647,7 +653,7 @@ impl Channel {
     }
 
     fn latencies(&self) -> Vec<LatencyState> {
-        let of = |name, line: Option<String>, watched: &Watched| LatencyState {
+        let of = |name, line: Option<String>, watched: &LatencyWatch| LatencyState {
             name,
             line,
             quantiles: watched.quantiles(),
@@ -696,21 +702,21 @@ impl Channel {
 }
 
 /// Returns true if packets have sequence numbers; `None` before the first message.
-fn has_seq_nums(counts: &Counts) -> Option<bool> {
+fn has_seq_nums(counts: &ChannelCounts) -> Option<bool> {
     let is_known = counts.next_seq_num.is_some() || counts.handler.messages.decoded > 0;
     is_known.then_some(counts.next_seq_num.is_some())
 }
 
 /// Returns the number of stale books.
-fn stale_books(counts: &Counts) -> u64 {
+fn stale_books(counts: &ChannelCounts) -> u64 {
     counts.states.iter().filter(|state| **state != 0).count() as u64
 }
 
 /// Returns the sequence numbers that each line of the incremental feed has lost.
-fn lost_by_lines(counts: &Counts) -> [u64; 2] {
+fn lost_by_lines(counts: &ChannelCounts) -> [u64; 2] {
     let mut lost = [0; 2];
     for line in &counts.lines {
-        if let (Source::Incremental(of), Some(counters)) = (line.socket.source, line.arbitrated) {
+        if let (FeedLine::Incremental(of), Some(counters)) = (line.socket.source, line.arbitrated) {
             lost[of.index()] = counters.lost;
         }
     }
@@ -763,10 +769,10 @@ mod tests {
     use crate::published::SocketFacts;
 
     /// Returns counts before the number `next`, after `resets` resets, with the losses of both lines.
-    fn counts(next: u64, resets: u64, lost: [u64; 2]) -> Box<Counts> {
+    fn counts(next: u64, resets: u64, lost: [u64; 2]) -> Box<ChannelCounts> {
         let line = |line: Line| LineCounts {
             socket: SocketFacts {
-                source: Source::Incremental(line),
+                source: FeedLine::Incremental(line),
                 packets: 1,
                 bytes: 1,
                 dropped: 0,
@@ -776,7 +782,7 @@ mod tests {
             arbitrated: Some(LineCounters { lost: lost[line.index()], ..Default::default() }),
             is_excluded: false,
         };
-        Box::new(Counts {
+        Box::new(ChannelCounts {
             now_ns: 1,
             lines: Line::ALL.map(line).to_vec(),
             arbiter: ArbiterCounters { resets, ..Default::default() },
@@ -796,7 +802,7 @@ mod tests {
     }
 
     /// Returns a channel without counts.
-    fn channel() -> Channel {
+    fn channel() -> MonitoredChannel {
         let description = ChannelDescription {
             name: "feed".to_owned(),
             epoch_ns: 0,
@@ -806,7 +812,7 @@ mod tests {
             explaining: None,
         };
         let (_sender, receiver) = sync_channel(1);
-        Channel::new(description, receiver, Arc::default(), Board::new().reader())
+        MonitoredChannel::new(description, receiver, Arc::default(), Board::new().reader())
     }
 
     #[test]
@@ -821,7 +827,7 @@ mod tests {
     fn without_sequence_numbers_losses_are_unknown_not_0() {
         let mut channel = channel();
         assert_eq!(channel.state(1).has_seq_nums, None);
-        channel.count(Box::new(Counts { next_seq_num: None, ..*counts(1, 0, [0, 0]) }));
+        channel.count(Box::new(ChannelCounts { next_seq_num: None, ..*counts(1, 0, [0, 0]) }));
         assert_eq!(channel.state(1).has_seq_nums, None);
         let mut unnumbered = counts(1, 0, [0, 0]);
         unnumbered.next_seq_num = None;
@@ -843,7 +849,7 @@ mod tests {
         channel.count(counts(1, 0, [0, 0]));
         channel.count(counts(101, 0, [0, 1]));
         channel.count(counts(11, 1, [0, 51]));
-        let lost = |channel: &Channel| {
+        let lost = |channel: &MonitoredChannel| {
             let lines = channel.summary(1).lines;
             lines.iter().map(|line| line.lost_percent).collect::<Vec<_>>()
         };

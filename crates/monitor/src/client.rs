@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tickwire_telemetry::http::{HttpTlsClient, Token};
+use tickwire_telemetry::http::{BearerToken, HttpTlsClient};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ pub struct MonitorTarget {
     /// Address of the API.
     pub address: SocketAddr,
     /// The token sent with requests.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// TLS; `None` for plain HTTP.
     pub tls: Option<HttpTlsClient>,
     /// Name of a process behind a monitor of several; `None` for the monitor's own API.

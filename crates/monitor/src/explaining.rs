@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tickwire_captures::explain::{Emphasis, Explainer, Part};
-use tickwire_captures::{Channel, Channels, lose_dictionaries};
-use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Limits, Program, TemplateSet};
+use tickwire_captures::explain::{Emphasis, Explainer, PacketPart};
+use tickwire_captures::{CaptureChannel, Channels, lose_dictionaries};
+use tickwire_fast::{
+    CompileOptions, DecoderOptions, EngineSelection, Limits, Program, TemplateSet,
+};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::framing::{Framing, FramingResetPolicy};
 
 use crate::words::counted;
 
@@ -34,7 +36,7 @@ const OTHER_TEMPLATES: &str = "The templates were replaced while the process ran
 
 /// How packets of a channel are decoded.
 #[derive(Clone, Debug)]
-pub struct Explaining {
+pub struct ExplanationSettings {
     program: Arc<Program>,
     decoding: DecoderOptions,
     framing: Framing,
@@ -72,7 +74,7 @@ pub enum PartState {
         /// Length of the message in bytes; `null` if it cannot be decoded.
         len: Option<usize>,
         /// The lines of the table.
-        lines: Vec<LineState>,
+        lines: Vec<ExplanationLineState>,
         /// Number of further steps, which have no lines.
         omitted: u64,
         /// Why the message cannot be decoded.
@@ -94,14 +96,14 @@ pub enum PartState {
 
 /// A line of the table: the texts of offset, bytes, field, type, operator, bit, value and dictionary.
 #[derive(Debug, Serialize)]
-pub struct LineState {
+pub struct ExplanationLineState {
     /// Texts of the cells.
     pub cells: [String; 8],
     /// Styles of the cells: `plain`, `heading`, `quiet`, `bytes`, `value`, `changed` or `error`.
     pub styles: [&'static str; 8],
 }
 
-impl Explaining {
+impl ExplanationSettings {
     /// Explains packets with a template set, which is compiled once more with the information that explanations need
     /// beyond decoding.
     ///
@@ -128,7 +130,7 @@ impl Explaining {
         let options = limits.constants(true);
         let program = Program::compile_with(set, &options).map_err(|error| error.to_string())?;
         // Compiling machine code does not pay: only a packet or two are decoded at a time.
-        let decoding = decoding.engine(Engine::Portable);
+        let decoding = decoding.engine(EngineSelection::Portable);
         Ok(Self { program: Arc::new(program), decoding, framing })
     }
 
@@ -144,7 +146,10 @@ impl Explaining {
     /// Returns true if each packet begins with empty dictionaries, so that it can be explained without the packets
     /// before it.
     fn stands_alone(&self) -> bool {
-        matches!(self.framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message)
+        matches!(
+            self.framing.reset_policy(),
+            FramingResetPolicy::Packet | FramingResetPolicy::Message
+        )
     }
 
     /// Explains a packet. `before` has the packets before it without a hole, the oldest first; they set the
@@ -159,7 +164,7 @@ impl Explaining {
         deadline: Deadline,
     ) -> Result<Explanation, String> {
         let explainer = self.explainer(deadline);
-        let new_channel = || Channel::new(self.program.clone(), self.decoding, self.framing);
+        let new_channel = || CaptureChannel::new(self.program.clone(), self.decoding, self.framing);
         if self.stands_alone() {
             let explanation = self.explain(&explainer, &mut new_channel(), bytes);
             return deadline.check().map(|()| explanation);
@@ -229,13 +234,13 @@ impl Explaining {
     fn explain(
         &self,
         explainer: &Explainer<'_>,
-        channel: &mut Channel,
+        channel: &mut CaptureChannel,
         bytes: &[u8],
     ) -> Explanation {
         let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut explanation = Explanation { hex, ..Explanation::default() };
         let (mut left, mut omitted) = (LINES_MAX, 0_u64);
-        let mut take = |part: Part<'_>| {
+        let mut take = |part: PacketPart<'_>| {
             match explanation.parts.len() < PARTS_MAX {
                 true => explanation.parts.push(PartState::new(part, &mut left)),
                 false => omitted += 1,
@@ -293,9 +298,9 @@ impl Read for BoundedReader<'_> {
 }
 
 impl PartState {
-    fn new(part: Part<'_>, left: &mut usize) -> Self {
+    fn new(part: PacketPart<'_>, left: &mut usize) -> Self {
         match part {
-            Part::Message(message) => {
+            PacketPart::Message(message) => {
                 let mut omitted = message.omitted;
                 let mut lines = Vec::new();
                 for line in message.lines() {
@@ -305,16 +310,19 @@ impl PartState {
                     }
                     *left -= 1;
                     let styles = std::array::from_fn(|at| style(line.cells[at].1));
-                    lines.push(LineState { cells: line.cells.map(|(text, _)| text), styles });
+                    lines.push(ExplanationLineState {
+                        cells: line.cells.map(|(text, _)| text),
+                        styles,
+                    });
                 }
                 let error = message.error.map(|stopped| stopped.text);
                 Self::Message { offset: message.offset, len: message.len, lines, omitted, error }
             }
-            Part::Preamble { bytes, seq_num } => Self::Preamble {
+            PacketPart::Preamble { bytes, seq_num } => Self::Preamble {
                 len: bytes.len(),
                 seq_num: seq_num.map(|number| number.to_string()),
             },
-            Part::Wrong(text) => Self::Wrong { text },
+            PacketPart::Wrong(text) => Self::Wrong { text },
         }
     }
 }
@@ -349,9 +357,9 @@ mod tests {
 
     fn explain_framed(framing: Framing, packet: &[u8], before: &[&[u8]]) -> Explanation {
         let set = TemplateSet::parse(TEMPLATES).unwrap();
-        let framing = framing.reset(ResetPolicy::Template);
+        let framing = framing.reset(FramingResetPolicy::Template);
         let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
-        let explaining = Explaining::new(set, decoding, framing).unwrap();
+        let explaining = ExplanationSettings::new(set, decoding, framing).unwrap();
         let before: Vec<Arc<[u8]>> = before.iter().map(|bytes| (*bytes).into()).collect();
         explaining.packet(packet, &before, Deadline::after(Duration::from_secs(60))).unwrap()
     }

@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tickwire_telemetry::http::{HttpPeer, HttpTlsClient, Token};
+use tickwire_telemetry::http::{BearerToken, HttpPeer, HttpTlsClient};
 use tokio::sync::Mutex;
 
 use crate::client::MonitorTarget;
@@ -112,7 +112,7 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
         if processes.iter().any(|known| known.name == name) {
             return Err(failed(&"the name occurs twice"));
         }
-        let token = token_file.map(|path| Token::of_file(&directory.join(path)));
+        let token = token_file.map(|path| BearerToken::of_file(&directory.join(path)));
         let token = token.transpose().map_err(|error| failed(&error))?;
         let tls = tls.map_err(|error| failed(&error))?;
         let target = MonitorTarget { address, token, tls, process: None };
@@ -343,7 +343,11 @@ fn leads_up(uri: &Uri) -> bool {
 /// Returns the routes of the page over several processes. With a token, all routes that reveal anything about the
 /// processes require it; FIX administration requires the token of its process. `others` are further routes to protect in the
 /// same way, such as those of metrics.
-pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>, others: Router) -> Router {
+pub fn fleet_routes(
+    processes: Vec<FleetProcess>,
+    token: Option<BearerToken>,
+    others: Router,
+) -> Router {
     let fleet = Arc::new(Fleet { processes, summary: Mutex::new(None) });
     let told = Router::new()
         .route("/api/v1/processes", get(self::processes))
@@ -355,7 +359,7 @@ pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>, others: 
         .with_state(fleet.clone())
         .merge(others);
     let told = match token {
-        Some(token) => told.route_layer(from_fn_with_state(token, Token::check)),
+        Some(token) => told.route_layer(from_fn_with_state(token, BearerToken::check)),
         None => told,
     };
     // Without the token of the page: the process itself checks the request's token.

@@ -11,17 +11,17 @@ pub const SECONDS_MAX: usize = 3600;
 
 /// A bounded history; a new second replaces the oldest.
 #[derive(Debug)]
-pub(crate) struct History<S = Second> {
+pub(crate) struct BoundedHistory<S = Second> {
     seconds: VecDeque<Arc<S>>,
 }
 
-impl<S> Default for History<S> {
+impl<S> Default for BoundedHistory<S> {
     fn default() -> Self {
         Self { seconds: VecDeque::new() }
     }
 }
 
-impl<S> History<S> {
+impl<S> BoundedHistory<S> {
     pub(crate) fn push(&mut self, second: S) {
         if self.seconds.len() == SECONDS_MAX {
             self.seconds.pop_front();
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_hour_is_kept() {
-        let mut history = History::<Second>::default();
+        let mut history = BoundedHistory::<Second>::default();
         (0..5000).for_each(|t| history.push(second(t)));
         let all = history.seconds(usize::MAX);
         assert_eq!((all.len(), all[0].t, history.last().unwrap().t), (SECONDS_MAX, 1400, 4999));

@@ -34,7 +34,7 @@ pub const BOUNDS_NS: [u64; 22] = [
 
 /// Returns the quantiles of a distribution; all 0 if it is empty.
 pub(crate) fn quantiles(times: &Histogram<u64>) -> Quantiles {
-    let summary = histogram::Summary::from(times);
+    let summary = histogram::LatencySummary::from(times);
     Quantiles {
         count: summary.count,
         p50_ns: summary.p50_ns,
@@ -59,7 +59,7 @@ pub(crate) fn buckets(times: &Histogram<u64>) -> Vec<u64> {
 
 /// A distribution, and the part of it that the last second added.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct LatencyWatch {
     distribution: Distribution,
     now: Histogram<u64>,
     second: Histogram<u64>,
@@ -68,7 +68,7 @@ pub(crate) struct Watched {
     buckets: Vec<u64>,
 }
 
-impl Watched {
+impl LatencyWatch {
     pub(crate) fn new(distribution: Distribution) -> Self {
         let (now, second) = (histogram::latency(), histogram::latency());
         let (quantiles, buckets) = (quantiles(&now), buckets(&now));
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_second_has_what_came_in_it() {
         let distribution = Distribution::default();
-        let mut watched = Watched::new(distribution.clone());
+        let mut watched = LatencyWatch::new(distribution.clone());
         distribution.record(100);
         watched.end_second();
         distribution.record(200);

@@ -72,7 +72,7 @@ pub use bus::{
 };
 pub use channel::{ChannelDescription, LineDescription, MessageTimes};
 pub use client::{MonitorTarget, Unanswered};
-pub use explaining::{Explaining, Explanation};
+pub use explaining::{Explanation, ExplanationSettings};
 pub use fleet::{FleetProcess, fleet_routes, read_fleet};
 pub use history::SECONDS_MAX;
 pub use latency::BOUNDS_NS;
@@ -86,14 +86,14 @@ pub use sent_history::{SentLineSecond, SentSecond};
 pub use tap::{PUBLISH_NS, Tap};
 
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 
 /// Returns feed and letter of a line, as the labels of metrics have them.
-pub(crate) const fn line_names(source: Source) -> (&'static str, &'static str) {
+pub(crate) const fn line_names(source: FeedLine) -> (&'static str, &'static str) {
     let (feed, line) = match source {
-        Source::Definitions(line) => ("definitions", line),
-        Source::Incremental(line) => ("incremental", line),
-        Source::Snapshot(line) => ("snapshot", line),
+        FeedLine::Definitions(line) => ("definitions", line),
+        FeedLine::Incremental(line) => ("incremental", line),
+        FeedLine::Snapshot(line) => ("snapshot", line),
     };
     (feed, if matches!(line, Line::A) { "a" } else { "b" })
 }

@@ -17,13 +17,13 @@ use tokio::sync::watch;
 
 use crate::activity::Activity;
 use crate::bus::{self, BusDescription, BusState, BusTap};
-use crate::channel::{Channel, ChannelDescription, not_ready};
+use crate::channel::{ChannelDescription, MonitoredChannel, not_ready};
 use crate::fix;
 use crate::frames::{EncodedEvent, Frames};
 use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
 use crate::sent_history::SentHistory;
-use crate::state::{ChannelState, Process, State};
+use crate::state::{ChannelState, MonitorState, ProcessState};
 use crate::summary::{ChannelSummary, SessionSummary, StateSummary, SummaryQuery};
 use crate::tap::Tap;
 use crate::wishes::{LOOKED_NS, Wishes};
@@ -41,8 +41,8 @@ pub type Panel = Box<dyn Fn() -> serde_json::Value + Send + Sync>;
 
 /// A monitor that was not started yet.
 pub struct MonitorBuilder {
-    process: Process,
-    channels: Vec<Channel>,
+    process: ProcessState,
+    channels: Vec<MonitoredChannel>,
     fix: Option<Panel>,
     bus: Option<BusTap>,
     sender: Option<SenderTap>,
@@ -59,7 +59,7 @@ impl fmt::Debug for MonitorBuilder {
 impl MonitorBuilder {
     /// Creates a monitor for a process that runs this command.
     pub fn new(command: &str, version: &str) -> Self {
-        let process = Process {
+        let process = ProcessState {
             command: command.to_owned(),
             version: version.to_owned(),
             pid: std::process::id(),
@@ -82,7 +82,7 @@ impl MonitorBuilder {
     pub fn add_channel(&mut self, description: ChannelDescription) -> Tap {
         let (sender, receiver) = sync_channel(QUEUE_MAX);
         let (wishes, board) = (Arc::new(Wishes::default()), Board::new());
-        let channel = Channel::new(description, receiver, wishes.clone(), board.reader());
+        let channel = MonitoredChannel::new(description, receiver, wishes.clone(), board.reader());
         self.channels.push(channel);
         Tap::new(sender, wishes, board)
     }
@@ -123,7 +123,7 @@ impl MonitorBuilder {
         if let Some(sink) = &self.spans {
             self.channels.iter_mut().for_each(|channel| channel.trace(sink));
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(MonitorShared {
             process: self.process,
             begun: Instant::now(),
             channels: Mutex::new(self.channels),
@@ -147,7 +147,7 @@ impl MonitorBuilder {
 
 /// A running monitor; dropping it ends it.
 pub struct Monitor {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<MonitorShared>,
     pub(crate) administration: Router,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -161,7 +161,7 @@ impl fmt::Debug for Monitor {
 
 impl Monitor {
     /// Returns the current state.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> MonitorState {
         self.shared.state()
     }
 }
@@ -177,10 +177,10 @@ impl Drop for Monitor {
 }
 
 /// State that the monitor's thread and the routes share.
-pub(crate) struct Shared {
-    process: Process,
+pub(crate) struct MonitorShared {
+    process: ProcessState,
     begun: Instant,
-    channels: Mutex<Vec<Channel>>,
+    channels: Mutex<Vec<MonitoredChannel>>,
     activity: Mutex<Activity>,
     sent: Mutex<SentHistory>,
     fix: Option<Panel>,
@@ -202,8 +202,8 @@ fn unix_time() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-impl Shared {
-    pub(crate) fn channels(&self) -> MutexGuard<'_, Vec<Channel>> {
+impl MonitorShared {
+    pub(crate) fn channels(&self) -> MutexGuard<'_, Vec<MonitoredChannel>> {
         locked(&self.channels)
     }
 
@@ -212,7 +212,7 @@ impl Shared {
     pub(crate) fn of_channel<T>(
         &self,
         name: Option<&str>,
-        tell: impl FnOnce(&Channel) -> T,
+        tell: impl FnOnce(&MonitoredChannel) -> T,
     ) -> Option<T> {
         let channels = self.channels();
         let channel = match name {
@@ -252,11 +252,11 @@ impl Shared {
         self.packets_wanted_ns.store(until_ns, Ordering::Relaxed);
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> MonitorState {
         self.state_of(*self.version.borrow())
     }
 
-    pub(crate) fn state_of(&self, version: u64) -> State {
+    pub(crate) fn state_of(&self, version: u64) -> MonitorState {
         let now_ns = monotonic_ns();
         let (summaries, channels): (Vec<_>, Vec<_>) = {
             let all = self.channels();
@@ -274,17 +274,17 @@ impl Shared {
         summaries: &[ChannelSummary],
         channels: Vec<ChannelState>,
         fix: Option<serde_json::Value>,
-    ) -> State {
+    ) -> MonitorState {
         let uptime_ms = self.begun.elapsed().as_millis() as u64;
         let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
         let reason = |of: &ChannelSummary| not_ready(&of.name, of.status, of.stale_books);
         let mut not_ready: Vec<String> = summaries.iter().filter_map(reason).collect();
         not_ready.extend(not_ready_beside(bus.as_ref(), fix.as_ref()));
         let warnings = summaries.iter().flat_map(ChannelSummary::warnings).collect();
-        State {
+        MonitorState {
             version,
             at_ms: unix_time().as_millis() as u64,
-            process: Process { uptime_ms, not_ready, warnings, ..self.process.clone() },
+            process: ProcessState { uptime_ms, not_ready, warnings, ..self.process.clone() },
             channels,
             fix,
             bus,
@@ -299,7 +299,7 @@ impl Shared {
             let all = self.channels();
             let names = all.iter().map(|channel| &*channel.description.name);
             let detailed = query.detailed_channels(names);
-            let is_wanted = |of: &&Channel| detailed.contains(&*of.description.name);
+            let is_wanted = |of: &&MonitoredChannel| detailed.contains(&*of.description.name);
             let details = all.iter().filter(is_wanted).map(|channel| channel.state(now_ns));
             (all.iter().map(|channel| channel.summary(now_ns)).collect(), details.collect())
         };
@@ -314,7 +314,7 @@ impl Shared {
     }
 
     /// Returns the process, without its readiness and uptime.
-    pub(crate) fn process(&self) -> &Process {
+    pub(crate) fn process(&self) -> &ProcessState {
         &self.process
     }
 
@@ -336,7 +336,8 @@ impl Shared {
         let now_ns = monotonic_ns();
         let channels = self.channels();
         let stalled = channels.iter().filter(|channel| channel.status(now_ns) == "stalled");
-        let reason = |of: &Channel| format!("{}: its handler does not run", of.description.name);
+        let reason =
+            |of: &MonitoredChannel| format!("{}: its handler does not run", of.description.name);
         let mut reasons: Vec<String> = stalled.map(reason).collect();
         drop(channels);
         reasons.extend(self.bus.as_ref().and_then(|bus| bus::stall(&bus.state(now_ns))));
@@ -371,7 +372,7 @@ fn sessions_of(fix: &serde_json::Value) -> &[serde_json::Value] {
 }
 
 /// Receives what handlers publish until `stop` is set.
-fn collect(shared: &Shared, stop: &AtomicBool) {
+fn collect(shared: &MonitorShared, stop: &AtomicBool) {
     let mut changed = Instant::now();
     let mut second = unix_time().as_secs();
     while !stop.load(Ordering::Relaxed) {

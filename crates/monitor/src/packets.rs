@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::framing::{Framer, Framing};
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 
 use crate::published::{ArrivalPlace, HandOverReason, PacketCopy, PacketKey};
 
@@ -22,20 +22,20 @@ const LISTED_MARKED_MAX: usize = 256;
 
 /// A kept packet.
 #[derive(Debug)]
-pub(crate) struct Packet {
+pub(crate) struct StoredPacket {
     pub(crate) id: u64,
     pub(crate) received_ns: u64,
-    pub(crate) source: Source,
+    pub(crate) source: FeedLine,
     place: ArrivalPlace,
     pub(crate) bytes: Arc<[u8]>,
     /// Sequence numbers of its first and its last segment. Most packets have one segment.
     pub(crate) seq_nums: Option<(u64, u64)>,
-    pub(crate) mark: Mark,
+    pub(crate) mark: KeepReason,
 }
 
 /// Why a packet is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum KeepReason {
     /// It was received near a packet that failed, or just before a gap was declared.
     Around,
     /// It could not be decoded.
@@ -75,7 +75,7 @@ pub(crate) struct PacketFilter {
 }
 
 impl PacketFilter {
-    fn passes(&self, packet: &Packet) -> bool {
+    fn passes(&self, packet: &StoredPacket) -> bool {
         let has_number =
             |number| packet.seq_nums.is_some_and(|(first, last)| (first..=last).contains(&number));
         self.kind.is_none_or(|kind| kind == packet.mark.kind())
@@ -102,7 +102,7 @@ impl PacketKind {
     }
 }
 
-impl Mark {
+impl KeepReason {
     const fn kind(&self) -> PacketKind {
         match self {
             Self::Around => PacketKind::Around,
@@ -114,15 +114,15 @@ impl Mark {
 
 /// The kept packets of a channel.
 #[derive(Debug)]
-pub(crate) struct Packets {
+pub(crate) struct StoredPackets {
     framing: Option<Framing>,
     next_id: u64,
-    recent: VecDeque<Packet>,
-    marked: VecDeque<Packet>,
+    recent: VecDeque<StoredPacket>,
+    marked: VecDeque<StoredPacket>,
     gaps: VecDeque<Gap>,
 }
 
-impl Packets {
+impl StoredPackets {
     /// The packets get ids from `first_id` on.
     pub(crate) const fn new(framing: Option<Framing>, first_id: u64) -> Self {
         Self {
@@ -148,25 +148,25 @@ impl Packets {
         let seq_nums = self.seq_nums(&bytes);
         let mark = match why {
             HandOverReason::Failed { text, seq_num } if is_within(seq_num, seq_nums) => {
-                Mark::Failed(text)
+                KeepReason::Failed(text)
             }
             HandOverReason::Failed { .. }
             | HandOverReason::NearFailed
-            | HandOverReason::Gap { .. } => Mark::Around,
-            HandOverReason::Recent => Mark::Recent,
+            | HandOverReason::Gap { .. } => KeepReason::Around,
+            HandOverReason::Recent => KeepReason::Recent,
         };
-        let is_same = |packet: &&mut Packet| {
+        let is_same = |packet: &&mut StoredPacket| {
             packet.received_ns == received_ns && packet.source == source && *packet.bytes == *bytes
         };
         if let Some(known) = self.marked.iter_mut().rev().find(is_same) {
-            if matches!(mark, Mark::Failed(_)) {
+            if matches!(mark, KeepReason::Failed(_)) {
                 known.mark = mark;
             }
             return known.id;
         }
         let (packets, packets_max) = match mark {
-            Mark::Recent => (&mut self.recent, RECENT_MAX),
-            Mark::Around | Mark::Failed(_) => (&mut self.marked, MARKED_MAX),
+            KeepReason::Recent => (&mut self.recent, RECENT_MAX),
+            KeepReason::Around | KeepReason::Failed(_) => (&mut self.marked, MARKED_MAX),
         };
         if let Some(known) = packets.iter_mut().rev().find(is_same) {
             return known.id;
@@ -177,13 +177,13 @@ impl Packets {
         let id = self.next_id;
         self.next_id += 1;
         let bytes = bytes.into();
-        packets.push_back(Packet { id, received_ns, source, place, bytes, seq_nums, mark });
+        packets.push_back(StoredPacket { id, received_ns, source, place, bytes, seq_nums, mark });
         id
     }
 
     /// Returns the id of the failed packet with this key, if it is kept.
     pub(crate) fn failed(&self, key: &PacketKey) -> Option<u64> {
-        let is_meant = |packet: &&Packet| {
+        let is_meant = |packet: &&StoredPacket| {
             packet.source == key.source
                 && packet.received_ns == key.received_ns
                 && is_within(key.seq_num, packet.seq_nums)
@@ -191,13 +191,13 @@ impl Packets {
         self.marked.iter().rev().find(is_meant).map(|packet| packet.id)
     }
 
-    pub(crate) fn get(&self, id: u64) -> Option<&Packet> {
+    pub(crate) fn get(&self, id: u64) -> Option<&StoredPacket> {
         self.marked.iter().chain(&self.recent).find(|packet| packet.id == id)
     }
 
     /// Returns the packets that the handler decoded before `packet`, the oldest first, back to the first one that is not kept
     /// or not known for certain.
-    pub(crate) fn before(&self, packet: &Packet) -> Vec<Arc<[u8]>> {
+    pub(crate) fn before(&self, packet: &StoredPacket) -> Vec<Arc<[u8]>> {
         let mut found = Vec::new();
         let mut next = packet;
         while found.len() < RECENT_MAX
@@ -211,16 +211,16 @@ impl Packets {
     }
 
     /// Returns the packet that the handler decoded before `next`; `None` if it is not kept or not known for certain.
-    fn previous(&self, next: &Packet) -> Option<&Packet> {
+    fn previous(&self, next: &StoredPacket) -> Option<&StoredPacket> {
         let wanted = next.seq_nums?.0.checked_sub(1)?;
         let is_lost = |gap: &Gap| wanted.checked_sub(gap.first).is_some_and(|at| at < gap.count);
-        let is_incremental = matches!(next.source, Source::Incremental(_));
+        let is_incremental = matches!(next.source, FeedLine::Incremental(_));
         if is_incremental && self.gaps.iter().any(is_lost) {
             return None;
         }
-        let is_before = |kept: &&Packet| match (kept.source, next.source) {
+        let is_before = |kept: &&StoredPacket| match (kept.source, next.source) {
             // A packet of either line is sufficient.
-            (Source::Incremental(_), Source::Incremental(_)) => {
+            (FeedLine::Incremental(_), FeedLine::Incremental(_)) => {
                 kept.place.epoch == next.place.epoch
             }
             // Each line is decoded separately as it arrives, and its numbers restart with each
@@ -229,16 +229,17 @@ impl Packets {
                 kept_of == next_of && kept.place.arrival + 1 == next.place.arrival
             }
         };
-        let has_number = |kept: &&Packet| kept.seq_nums.is_some_and(|(_, last)| last == wanted);
+        let has_number =
+            |kept: &&StoredPacket| kept.seq_nums.is_some_and(|(_, last)| last == wanted);
         let kept = self.marked.iter().chain(&self.recent);
-        let copies: Vec<&Packet> = kept.filter(is_before).filter(has_number).collect();
+        let copies: Vec<&StoredPacket> = kept.filter(is_before).filter(has_number).collect();
         let first = *copies.iter().min_by_key(|copy| copy.received_ns)?;
         // The handler may have refused the first copy, so copies that differ leave open which one it decoded.
         copies.iter().all(|copy| self.has_same_messages(copy, first)).then_some(first)
     }
 
     /// Returns whether two packets have the same bytes beside their preambles.
-    fn has_same_messages(&self, one: &Packet, other: &Packet) -> bool {
+    fn has_same_messages(&self, one: &StoredPacket, other: &StoredPacket) -> bool {
         let Some(framing) = self.framing else { return one.bytes == other.bytes };
         let mut framers = [Framer::new(framing), Framer::new(framing)];
         let [of_one, of_other] = &mut framers;
@@ -256,7 +257,7 @@ impl Packets {
     /// Returns the packets that pass the filter, the newest first; marked packets come before the recent ones. Leaves out marked packets
     /// beyond [`LISTED_MARKED_MAX`].
     pub(crate) fn summaries(&self, epoch_ns: u64, filter: &PacketFilter) -> Vec<PacketSummary> {
-        let is_wanted = |packet: &&Packet| filter.passes(packet);
+        let is_wanted = |packet: &&StoredPacket| filter.passes(packet);
         let marked = self.marked.iter().rev().filter(is_wanted).take(LISTED_MARKED_MAX);
         let packets = marked.chain(self.recent.iter().rev().filter(is_wanted));
         packets.map(|packet| packet.summary(epoch_ns)).collect()
@@ -280,11 +281,11 @@ fn is_within(wanted: Option<u64>, seq_nums: Option<(u64, u64)>) -> bool {
     }
 }
 
-impl Packet {
+impl StoredPacket {
     pub(crate) fn summary(&self, epoch_ns: u64) -> PacketSummary {
         let error = match &self.mark {
-            Mark::Failed(text) => Some(text.clone()),
-            Mark::Around | Mark::Recent => None,
+            KeepReason::Failed(text) => Some(text.clone()),
+            KeepReason::Around | KeepReason::Recent => None,
         };
         let (feed, line) = crate::line_names(self.source);
         PacketSummary {
@@ -309,12 +310,12 @@ mod tests {
     fn copy(received_ns: u64, why: HandOverReason) -> PacketCopy {
         let bytes = vec![0, 0, 0, received_ns as u8, 0, 0xC0].into();
         let place = ArrivalPlace { epoch: 0, arrival: received_ns };
-        PacketCopy { received_ns, source: Source::Incremental(Line::A), place, bytes, why }
+        PacketCopy { received_ns, source: FeedLine::Incremental(Line::A), place, bytes, why }
     }
 
     #[test]
     fn the_packet_of_a_fault_is_marked_and_others_lie_around_it() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 1);
         for number in 1..=4 {
             packets.add(copy(
                 number,
@@ -334,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_list_has_the_packets_that_its_filter_wants() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 500);
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 500);
         packets.add(copy(1, HandOverReason::Recent));
         packets.add(copy(2, HandOverReason::Gap { first: 1 }));
         packets.add(copy(3, HandOverReason::Failed { text: "D9".to_owned(), seq_num: None }));
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn packets_before_one_have_no_hole_and_are_of_its_feed() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 1);
         let gap = || HandOverReason::Gap { first: 1 };
         // Line B brings 4, the list has 5 already; 2 is missing.
         for (number, line, why) in [
@@ -361,10 +362,10 @@ mod tests {
             (4, Line::B, HandOverReason::Recent),
             (6, Line::A, gap()),
         ] {
-            packets.add(PacketCopy { source: Source::Incremental(line), ..copy(number, why) });
+            packets.add(PacketCopy { source: FeedLine::Incremental(line), ..copy(number, why) });
         }
         packets.add(PacketCopy {
-            source: Source::Snapshot(Line::A),
+            source: FeedLine::Snapshot(Line::A),
             ..copy(2, HandOverReason::Recent)
         });
         let last = packets.marked.back().unwrap();
@@ -373,7 +374,7 @@ mod tests {
     }
 
     /// Returns the last bytes of the packets before the newest marked one.
-    fn before_last(packets: &Packets) -> Vec<u8> {
+    fn before_last(packets: &StoredPackets) -> Vec<u8> {
         let last = packets.marked.back().unwrap();
         packets.before(last).iter().filter_map(|bytes| bytes.last().copied()).collect()
     }
@@ -381,7 +382,7 @@ mod tests {
     /// A packet with a number and a last byte that tells it from others.
     fn numbered(
         received_ns: u64,
-        source: Source,
+        source: FeedLine,
         place: ArrivalPlace,
         number: u8,
         last: u8,
@@ -392,8 +393,8 @@ mod tests {
 
     #[test]
     fn packets_of_an_earlier_epoch_are_not_before_one() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
-        let source = Source::Incremental(Line::A);
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 1);
+        let source = FeedLine::Incremental(Line::A);
         let place = |epoch| ArrivalPlace { epoch, arrival: 0 };
         packets.add(numbered(1, source, place(0), 1, 11));
         packets.add(numbered(2, source, place(0), 2, 12));
@@ -405,9 +406,9 @@ mod tests {
 
     #[test]
     fn packets_of_a_snapshot_line_follow_those_of_the_same_line_and_cycle() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 1);
         let place = |arrival| ArrivalPlace { epoch: 0, arrival };
-        let (a, b) = (Source::Snapshot(Line::A), Source::Snapshot(Line::B));
+        let (a, b) = (FeedLine::Snapshot(Line::A), FeedLine::Snapshot(Line::B));
         packets.add(numbered(1, a, place(1), 1, 11));
         packets.add(numbered(2, a, place(2), 2, 12));
         packets.add(numbered(3, b, place(1), 2, 22));
@@ -421,8 +422,8 @@ mod tests {
 
     #[test]
     fn of_equal_copies_one_is_before_and_of_differing_copies_none() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
-        let (a, b) = (Source::Incremental(Line::A), Source::Incremental(Line::B));
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 1);
+        let (a, b) = (FeedLine::Incremental(Line::A), FeedLine::Incremental(Line::B));
         let place = ArrivalPlace::default();
         packets.add(numbered(1, a, place, 1, 11));
         packets.add(numbered(2, b, place, 1, 11));
@@ -436,8 +437,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_came_after_its_gap_was_declared_is_not_before_others() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
-        let source = Source::Incremental(Line::A);
+        let mut packets = StoredPackets::new(Some(Preset::Cme.framing()), 1);
+        let source = FeedLine::Incremental(Line::A);
         for (received_ns, number) in [(1, 1), (5, 2), (6, 3), (3, 4), (4, 5)] {
             packets.add(numbered(received_ns, source, ArrivalPlace::default(), number, number));
         }
@@ -448,7 +449,7 @@ mod tests {
 
     #[test]
     fn packets_are_bounded_in_number() {
-        let mut packets = Packets::new(None, 1);
+        let mut packets = StoredPackets::new(None, 1);
         for number in 0..2 * MARKED_MAX as u64 {
             packets.add(copy(number, HandOverReason::Recent));
             packets.add(copy(number + 10_000, HandOverReason::Gap { first: 1 }));

@@ -10,11 +10,11 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 use tickwire_fast::{CompileOptions, DecoderOptions, Limits, TemplateId, TemplateSet};
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::framing::{Framing, FramingResetPolicy};
 use tokio::time::timeout;
 
-use crate::explaining::{Deadline, Explaining, Explanation};
-use crate::monitor::Shared;
+use crate::explaining::{Deadline, Explanation, ExplanationSettings};
+use crate::monitor::MonitorShared;
 use crate::requests::{no_channel, refused};
 use crate::workshop::BODY_TIMEOUT;
 
@@ -56,7 +56,7 @@ impl ExplainRequest {
     /// Explains the bytes; `of_channel` has the templates of the channel if one is named.
     fn explain(
         self,
-        of_channel: Option<Explaining>,
+        of_channel: Option<ExplanationSettings>,
         deadline: Deadline,
     ) -> Result<Explanation, String> {
         let bytes = bytes_of(&self.hex)?;
@@ -75,7 +75,7 @@ impl ExplainRequest {
     }
 
     /// Compiles the templates.
-    fn explaining(&self) -> Result<Explaining, String> {
+    fn explaining(&self) -> Result<ExplanationSettings, String> {
         let set =
             TemplateSet::parse(&self.templates).map_err(|error| format!("templates: {error}"))?;
         let framing = self.framing.as_deref().map(str::trim).filter(|text| !text.is_empty());
@@ -83,7 +83,7 @@ impl ExplainRequest {
             .map_or(Ok(Framing::default()), str::parse)
             .map_err(|error| format!("framing: {error}"))?;
         let reset = self.reset.as_deref().map(str::trim).filter(|text| !text.is_empty());
-        let reset: Option<ResetPolicy> =
+        let reset: Option<FramingResetPolicy> =
             reset.map(str::parse).transpose().map_err(|error| format!("reset: {error}"))?;
         let framing = reset.map_or(framing, |reset| framing.reset(reset));
         let decoding =
@@ -95,7 +95,7 @@ impl ExplainRequest {
         let limits = CompileOptions::default()
             .operations_max(OPERATIONS_MAX)
             .table_bytes_max(TABLE_BYTES_MAX);
-        Explaining::compiled(set, decoding, framing, limits)
+        ExplanationSettings::compiled(set, decoding, framing, limits)
             .map_err(|error| format!("templates: {error}"))
     }
 }
@@ -128,7 +128,10 @@ fn bytes_of(hex: &str) -> Result<Vec<u8>, String> {
 }
 
 /// `POST /api/v1/explain`.
-pub(crate) async fn explain(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+pub(crate) async fn explain(
+    State(shared): State<Arc<MonitorShared>>,
+    request: Request,
+) -> Response {
     let memory = match shared.workshop.admit(request.headers()).await {
         Ok(memory) => memory,
         Err(refusal) => return refusal,

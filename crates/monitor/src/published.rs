@@ -2,18 +2,18 @@
 
 use tickwire_feed::arbiter::{ArbiterCounters, Gap, LineCounters};
 use tickwire_feed::book::{Amount, Side};
-use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, Source};
+use tickwire_feed::handler::{FeedLine, HandlerCounters, HandlerView, InputCounters};
 use tickwire_feed::market::Instrument;
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 use tickwire_feed::replay::ReplayFailure;
 
 /// An item of the queue. Times are nanoseconds of the handler's clock.
 #[derive(Debug)]
-pub(crate) enum Published {
+pub(crate) enum MonitorMessage {
     /// All counters at one moment.
-    Counts(Box<Counts>),
+    Counts(Box<ChannelCounts>),
     /// An event.
-    Event { at_ns: u64, event: Event },
+    Event { at_ns: u64, event: FeedEvent },
     /// A packet as it was received, for explanation.
     Packet(Box<PacketCopy>),
     /// Trades since the last publication.
@@ -22,7 +22,7 @@ pub(crate) enum Published {
 
 /// An event of a feed.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum FeedEvent {
     Fault {
         text: String,
         /// The packet that the fault is about; `None` if no line received it.
@@ -47,7 +47,7 @@ pub(crate) enum Event {
 /// Identifies a packet of a channel. The sequence number distinguishes packets with equal timestamps of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketKey {
-    pub(crate) source: Source,
+    pub(crate) source: FeedLine,
     pub(crate) received_ns: u64,
     pub(crate) seq_num: Option<u64>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct ArrivalPlace {
 #[derive(Debug)]
 pub(crate) struct PacketCopy {
     pub(crate) received_ns: u64,
-    pub(crate) source: Source,
+    pub(crate) source: FeedLine,
     pub(crate) place: ArrivalPlace,
     pub(crate) bytes: Box<[u8]>,
     pub(crate) why: HandOverReason,
@@ -96,7 +96,7 @@ pub(crate) struct TradeCopy {
 #[derive(Clone, Copy, Debug)]
 pub struct SocketFacts {
     /// Feed and letter of the line.
-    pub source: Source,
+    pub source: FeedLine,
     /// Packets received.
     pub packets: u64,
     /// Bytes received.
@@ -138,7 +138,7 @@ const NAMES_MAX: usize = 1024;
 
 /// All counts of a channel at one moment.
 #[derive(Debug)]
-pub(crate) struct Counts {
+pub(crate) struct ChannelCounts {
     pub(crate) now_ns: u64,
     pub(crate) lines: Vec<LineCounts>,
     pub(crate) arbiter: ArbiterCounters,
@@ -160,15 +160,15 @@ pub(crate) struct Counts {
     pub(crate) names: Vec<(Instrument, Box<str>)>,
 }
 
-impl Counts {
+impl ChannelCounts {
     /// Collects the counts, and the names of instruments from index `names_from` on. The tap adds its data on
     /// gaps.
     pub(crate) fn new(now_ns: u64, facts: &Facts<'_>, names_from: usize) -> Self {
         let HandlerView { counters, arbiter, recovery, is_replacement_waiting } = facts.view;
         let line = |socket: &SocketFacts| {
             let line = match socket.source {
-                Source::Incremental(line) => Some(line),
-                Source::Definitions(_) | Source::Snapshot(_) => None,
+                FeedLine::Incremental(line) => Some(line),
+                FeedLine::Definitions(_) | FeedLine::Snapshot(_) => None,
             };
             LineCounts {
                 socket: *socket,

@@ -15,12 +15,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::activity::{bus_csv, session_csv};
 use crate::books::BookList;
-use crate::channel::Channel;
+use crate::channel::MonitoredChannel;
 use crate::compression::accepts_gzip;
 use crate::history::{SECONDS_MAX, csv};
 use crate::kept::{events_csv, gaps_csv};
 use crate::latency::BOUNDS_NS;
-use crate::monitor::{Shared, to_json};
+use crate::monitor::{MonitorShared, to_json};
 use crate::packets::{PacketFilter, PacketKind};
 use crate::sent_history::sent_csv;
 use crate::stream::{StreamPace, stream};
@@ -33,7 +33,7 @@ const PUBLICATION_TIMEOUT: Duration = Duration::from_millis(300);
 /// Instruments in one answer unless another number is asked for.
 const LIMIT: usize = 60;
 
-type Context = State<Arc<Shared>>;
+type Context = State<Arc<MonitorShared>>;
 
 fn json_of(text: impl Into<axum::body::Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
@@ -68,7 +68,11 @@ impl StreamSubject {
     }
 
     /// Returns its data as JSON and the pace of a stream of such data; `None` if there is no such channel.
-    pub(crate) fn tell(&self, shared: &Shared, version: u64) -> Option<(String, StreamPace)> {
+    pub(crate) fn tell(
+        &self,
+        shared: &MonitorShared,
+        version: u64,
+    ) -> Option<(String, StreamPace)> {
         let json = match self {
             Self::State => to_json(&shared.state_of(version)),
             Self::Summary(query) => {
@@ -86,7 +90,7 @@ impl StreamSubject {
     }
 }
 
-fn answer(shared: &Shared, subject: StreamSubject) -> Response {
+fn answer(shared: &MonitorShared, subject: StreamSubject) -> Response {
     let frame = shared.frame(&Arc::new(subject));
     frame.map_or_else(no_channel, |frame| json_of(frame.json()))
 }
@@ -226,7 +230,8 @@ pub(crate) struct KeptQuery {
 
 /// `GET /api/v1/gaps`: all kept gaps of a channel.
 pub(crate) async fn gaps(State(shared): Context, Query(query): Query<KeptQuery>) -> Response {
-    let kept = |channel: &Channel| (channel.description.name.clone(), channel.gaps(usize::MAX));
+    let kept =
+        |channel: &MonitoredChannel| (channel.description.name.clone(), channel.gaps(usize::MAX));
     let Some((channel, gaps)) = shared.of_channel(query.channel.as_deref(), kept) else {
         return no_channel();
     };
@@ -239,7 +244,8 @@ pub(crate) async fn kept_events(
     State(shared): Context,
     Query(query): Query<KeptQuery>,
 ) -> Response {
-    let kept = |channel: &Channel| (channel.description.name.clone(), channel.events(usize::MAX));
+    let kept =
+        |channel: &MonitoredChannel| (channel.description.name.clone(), channel.events(usize::MAX));
     let Some((channel, events)) = shared.of_channel(query.channel.as_deref(), kept) else {
         return no_channel();
     };
@@ -262,7 +268,7 @@ pub(crate) struct BooksQuery {
 }
 
 impl BooksQuery {
-    fn list(&self, shared: &Shared) -> Option<BookList> {
+    fn list(&self, shared: &MonitorShared) -> Option<BookList> {
         let watch = self.watch.as_deref().unwrap_or_default();
         let watch: Vec<usize> =
             watch.split(',').filter_map(|index| index.parse().ok()).take(LADDERS_MAX).collect();
@@ -278,7 +284,7 @@ impl BooksQuery {
 /// Returns the result of `look` once it is ready. The handler publishes requested books with its
 /// next publications; after [`PUBLICATION_TIMEOUT`] the result is returned as it is.
 async fn once_published<T>(
-    shared: &Shared,
+    shared: &MonitorShared,
     mut look: impl FnMut() -> T,
     is_ready: impl Fn(&T) -> bool,
 ) -> T {
@@ -339,7 +345,7 @@ pub(crate) struct PacketsQuery {
 }
 
 impl PacketsQuery {
-    fn tell(&self, shared: &Shared) -> Option<String> {
+    fn tell(&self, shared: &MonitorShared) -> Option<String> {
         shared.want_packets();
         let packets = shared.of_channel(self.channel.as_deref(), |channel| {
             let filter = PacketFilter { kind: self.kind, seq_num: self.seq_num };

@@ -6,28 +6,28 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
-use tickwire_telemetry::http::Token;
+use tickwire_telemetry::http::BearerToken;
 
 use crate::assets;
 use crate::compression::compress;
 use crate::guard::{BODY_BYTES_MAX, add_headers, check_length, check_site};
-use crate::monitor::{Monitor, Shared};
+use crate::monitor::{Monitor, MonitorShared};
 use crate::{errors, pasted, requests};
 
 /// A route of the API.
-struct Endpoint {
+struct ApiRoute {
     method: &'static str,
     path: &'static str,
-    handler: MethodRouter<Arc<Shared>>,
+    handler: MethodRouter<Arc<MonitorShared>>,
 }
 
-fn table() -> Vec<Endpoint> {
-    let get_of = |path, handler| Endpoint { method: "get", path, handler };
+fn table() -> Vec<ApiRoute> {
+    let get_of = |path, handler| ApiRoute { method: "get", path, handler };
     vec![
         get_of("/api/v1/books", get(requests::books)),
         get_of("/api/v1/books/{instrument}", get(requests::book)),
         get_of("/api/v1/events", get(requests::kept_events)),
-        Endpoint { method: "post", path: "/api/v1/explain", handler: post(pasted::explain) },
+        ApiRoute { method: "post", path: "/api/v1/explain", handler: post(pasted::explain) },
         get_of("/api/v1/gaps", get(requests::gaps)),
         get_of("/api/v1/history", get(requests::history)),
         get_of("/api/v1/openapi.json", get(requests::openapi)),
@@ -53,7 +53,7 @@ impl Monitor {
     /// requires it; the page's files are the same everywhere and need none. Without a token, the page has the first state
     /// in it. `others` are further routes to protect in the same way, such as those of metrics. Routes of
     /// [`set_administration`](crate::MonitorBuilder::set_administration) check only their own token.
-    pub fn routes(&self, token: Option<Token>, others: Router) -> Router {
+    pub fn routes(&self, token: Option<BearerToken>, others: Router) -> Router {
         let api = table()
             .into_iter()
             .fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler));
@@ -63,7 +63,7 @@ impl Monitor {
             None => get(assets::page_with_state).with_state(self.shared.clone()),
         };
         let api = match token {
-            Some(token) => api.route_layer(from_fn_with_state(token, Token::check)),
+            Some(token) => api.route_layer(from_fn_with_state(token, BearerToken::check)),
             None => api,
         };
         api.merge(self.administration.clone())

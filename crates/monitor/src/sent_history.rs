@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::activity::grown;
-use crate::history::History;
+use crate::history::BoundedHistory;
 use crate::sender::{SenderState, SentState};
 
 /// One second of a line that the process sends to.
@@ -41,7 +41,7 @@ pub(crate) struct SentHistory {
     /// Empty before the first second, whose counts are all since the start.
     before: Vec<SentLineSecond>,
     lines: Vec<String>,
-    seconds: History<SentSecond>,
+    seconds: BoundedHistory<SentSecond>,
 }
 
 fn totals(line: &SentState) -> SentLineSecond {

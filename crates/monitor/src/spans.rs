@@ -3,7 +3,7 @@
 use tickwire_feed::arbiter::Gap;
 use tickwire_telemetry::spans::{CompletedSpan, SpanIdentity, SpanSink, SpanValue};
 
-use crate::published::Counts;
+use crate::published::ChannelCounts;
 
 /// Turns what the monitor learns of a channel into spans.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct RecoveredCounts {
 }
 
 impl RecoveredCounts {
-    fn new(counts: &Counts) -> Self {
+    fn new(counts: &ChannelCounts) -> Self {
         Self {
             recovered: counts.recovery.recovered,
             by_snapshot: counts.recovery.recovered_by_snapshot,
@@ -97,7 +97,7 @@ impl ChannelSpans {
 
     /// Takes the counts of a publication: books are in recovery from the first publication with stale books to the first
     /// without.
-    pub(crate) fn count(&mut self, counts: &Counts) {
+    pub(crate) fn count(&mut self, counts: &ChannelCounts) {
         let stale = counts.states.iter().filter(|state| **state != 0).count() as u64;
         match &mut self.recovering {
             None if stale > 0 => {
@@ -114,11 +114,11 @@ impl ChannelSpans {
     }
 
     /// Ends with the last counts; books that are stale then did not recover.
-    pub(crate) fn finish(&mut self, counts: &Counts) {
+    pub(crate) fn finish(&mut self, counts: &ChannelCounts) {
         self.end_books(counts, Some("books are stale"));
     }
 
-    fn end_books(&mut self, counts: &Counts, error: Option<&str>) {
+    fn end_books(&mut self, counts: &ChannelCounts, error: Option<&str>) {
         let Some(BookRecovery { since_ns, stale_max, before }) = self.recovering.take() else {
             return;
         };

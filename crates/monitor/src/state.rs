@@ -12,13 +12,13 @@ use crate::sender::SenderState;
 
 /// The state at one moment, without books and packets.
 #[derive(Debug, Serialize)]
-pub struct State {
+pub struct MonitorState {
     /// Version of the state; each change increases it.
     pub version: u64,
     /// Time at which the state was collected, in milliseconds since 1970.
     pub at_ms: u64,
     /// The process.
-    pub process: Process,
+    pub process: ProcessState,
     /// The channels that the process receives.
     pub channels: Vec<ChannelState>,
     /// FIX sessions; `null` if the process has none.
@@ -31,7 +31,7 @@ pub struct State {
 
 /// The monitored process.
 #[derive(Clone, Debug, Serialize)]
-pub struct Process {
+pub struct ProcessState {
     /// The command, such as `receive`.
     pub command: String,
     /// Version of the program.
@@ -132,12 +132,12 @@ pub struct LineState {
     /// Packets with invalid framing.
     pub malformed_packets: u64,
     /// Counts of the arbiter; `null` for a line that is not arbitrated, such as one without sequence numbers.
-    pub arbitration: Option<Arbitration>,
+    pub arbitration: Option<ArbitrationState>,
 }
 
 /// The arbiter's counts of a line.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Arbitration {
+pub struct ArbitrationState {
     /// Packets that were the first with their sequence number.
     pub first_packets: u64,
     /// Packets that were copies of delivered ones.

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::compression::GzipStream;
-use crate::monitor::Shared;
+use crate::monitor::MonitorShared;
 use crate::requests::StreamSubject;
 use crate::unbuffered::unbuffered;
 
@@ -55,7 +55,7 @@ impl StreamPace {
 }
 
 struct Streaming {
-    shared: Arc<Shared>,
+    shared: Arc<MonitorShared>,
     changes: watch::Receiver<u64>,
     subject: Arc<StreamSubject>,
     /// Number of the last frame that was sent.
@@ -94,7 +94,11 @@ impl Streaming {
 /// Streams a subject as events: once at the start, then after each change of its data. An event is encoded only when the socket has
 /// taken the one before, and socket and TLS hold few bytes that they have not sent (see `HttpServer`). So a client that reads slowly
 /// gets what its connection has buffered, then the newest state without those between.
-pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject, is_gzip: bool) -> Response {
+pub(crate) fn stream(
+    shared: Arc<MonitorShared>,
+    subject: StreamSubject,
+    is_gzip: bool,
+) -> Response {
     let changes = shared.version.subscribe();
     let ends = Instant::now() + LASTS;
     let subject = Arc::new(subject);

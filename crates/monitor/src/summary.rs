@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::fix;
-use crate::state::{LineState, State};
+use crate::state::{LineState, MonitorState};
 use crate::words::counted;
 
 /// Most channels, and most sessions, with details in one summary.
@@ -20,7 +20,7 @@ pub(crate) struct StateSummary {
     pub(crate) channels: Vec<ChannelSummary>,
     pub(crate) sessions: Vec<SessionSummary>,
     /// The state with only the channels and sessions that have details.
-    pub(crate) state: State,
+    pub(crate) state: MonitorState,
 }
 
 impl StateSummary {

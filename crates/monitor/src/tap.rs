@@ -5,15 +5,16 @@ use std::sync::mpsc::SyncSender;
 
 use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::board::Board;
-use tickwire_feed::handler::{Fault, PacketOrigin, Source};
+use tickwire_feed::handler::{Fault, FeedLine, PacketOrigin};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookMark, Recovery};
 use tickwire_feed::replay::ReplayFailure;
 
 use crate::published::{
-    Counts, Event, Facts, HandOverReason, PacketCopy, PacketKey, Published, TradeCopy,
+    ChannelCounts, Facts, FeedEvent, HandOverReason, MonitorMessage, PacketCopy, PacketKey,
+    TradeCopy,
 };
-use crate::recent::{Kept, Recent};
+use crate::recent::{RecentPacket, RecentPackets};
 use crate::wishes::{LookedBook, Wishes};
 
 /// Least time between two publications, in nanoseconds.
@@ -38,9 +39,9 @@ const LOOKED_AT: u64 = 16;
 /// the queue full is dropped and counted.
 #[derive(Debug)]
 pub struct Tap {
-    sender: SyncSender<Published>,
+    sender: SyncSender<MonitorMessage>,
     wishes: Arc<Wishes>,
-    recent: Recent,
+    recent: RecentPackets,
     now_ns: u64,
     published_ns: Option<u64>,
     names: usize,
@@ -63,11 +64,15 @@ pub struct Tap {
 }
 
 impl Tap {
-    pub(crate) fn new(sender: SyncSender<Published>, wishes: Arc<Wishes>, board: Board) -> Self {
+    pub(crate) fn new(
+        sender: SyncSender<MonitorMessage>,
+        wishes: Arc<Wishes>,
+        board: Board,
+    ) -> Self {
         Self {
             sender,
             wishes,
-            recent: Recent::new(),
+            recent: RecentPackets::new(),
             now_ns: 0,
             published_ns: None,
             names: 0,
@@ -84,9 +89,9 @@ impl Tap {
         }
     }
 
-    fn send(&self, published: Published) -> bool {
+    fn send(&self, published: MonitorMessage) -> bool {
         let count = match &published {
-            Published::Trades(trades) => trades.len() as u64,
+            MonitorMessage::Trades(trades) => trades.len() as u64,
             _ => 1,
         };
         let is_taken = self.sender.try_send(published).is_ok();
@@ -98,19 +103,19 @@ impl Tap {
 
     /// Keeps a copy of a packet. Call it before the packet is handled.
     #[inline]
-    pub fn packet(&mut self, received_ns: u64, source: Source, packet: &[u8]) {
+    pub fn packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8]) {
         self.now_ns = received_ns;
         self.recent.keep(received_ns, source, packet);
     }
 
     /// Hands over an event; returns false if it was dropped.
-    fn event(&mut self, event: Event) -> bool {
+    fn event(&mut self, event: FeedEvent) -> bool {
         if self.events >= EVENTS_MAX {
             self.wishes.count_dropped(1);
             return false;
         }
         self.events += 1;
-        self.send(Published::Event { at_ns: self.now_ns, event })
+        self.send(MonitorMessage::Event { at_ns: self.now_ns, event })
     }
 
     /// Returns true if several packets may be handed over; limits how often that happens between two publications.
@@ -122,8 +127,9 @@ impl Tap {
 
     /// Hands over the packet that a fault is about, and the last `around` packets.
     fn around_failed(&self, text: &str, key: &PacketKey, around: usize) {
-        let is_meant =
-            |kept: &Kept<'_>| kept.source == key.source && kept.received_ns == key.received_ns;
+        let is_meant = |kept: &RecentPacket<'_>| {
+            kept.source == key.source && kept.received_ns == key.received_ns
+        };
         let failed = || HandOverReason::Failed { text: text.to_owned(), seq_num: key.seq_num };
         // The packet may have been received long ago and held back until earlier ones arrived.
         let count = self.recent.len();
@@ -136,15 +142,15 @@ impl Tap {
         }
     }
 
-    fn copy(&self, kept: &Kept<'_>, why: HandOverReason) {
-        let &Kept { received_ns, source, place, bytes } = kept;
+    fn copy(&self, kept: &RecentPacket<'_>, why: HandOverReason) {
+        let &RecentPacket { received_ns, source, place, bytes } = kept;
         let copy = PacketCopy { received_ns, source, place, bytes: bytes.into(), why };
-        self.send(Published::Packet(Box::new(copy)));
+        self.send(MonitorMessage::Packet(Box::new(copy)));
     }
 
     /// Records a gap: sequence numbers lost on both lines.
     pub fn gap(&mut self, gap: Gap) {
-        if self.event(Event::Gap(gap)) {
+        if self.event(FeedEvent::Gap(gap)) {
             let around = if self.may_tell() { AROUND } else { 1 };
             for kept in self.recent.last(around) {
                 self.copy(&kept, HandOverReason::Gap { first: gap.first });
@@ -162,17 +168,17 @@ impl Tap {
         // Gaps from before the reset are not replayed any more.
         self.replaying.clear();
         self.recent.begin_epoch();
-        self.event(Event::Reset { seq_num });
+        self.event(FeedEvent::Reset { seq_num });
     }
 
     /// Records that all lines have become silent, or are no longer silent.
     pub fn silence(&mut self, is_silent: bool) {
-        self.event(Event::Silence { is_silent });
+        self.event(FeedEvent::Silence { is_silent });
     }
 
     /// Records that the arbiter has changed the state of a line.
     pub fn line(&mut self, event: &LineEvent) {
-        self.event(Event::Line(event.to_string()));
+        self.event(FeedEvent::Line(event.to_string()));
     }
 
     /// Records that a replay service is asked for a gap.
@@ -180,18 +186,18 @@ impl Tap {
         if self.replaying.len() < REPLAYING_MAX {
             self.replaying.push(gap.first);
         }
-        self.event(Event::ReplayBegun(gap));
+        self.event(FeedEvent::ReplayBegun(gap));
     }
 
     /// Records that numbers of a gap will not be replayed.
     pub fn replay_abandoned(&mut self, gap: Gap, reason: ReplayFailure) {
-        self.event(Event::ReplayAbandoned { gap, reason });
+        self.event(FeedEvent::ReplayAbandoned { gap, reason });
     }
 
     /// Records that the replay of a gap has ended.
     pub fn replay_done(&mut self, gap: Gap) {
         self.replaying.retain(|first| *first != gap.first);
-        self.event(Event::ReplayDone(gap));
+        self.event(FeedEvent::ReplayDone(gap));
     }
 
     /// Records a fault, such as a packet that cannot be decoded.
@@ -206,7 +212,7 @@ impl Tap {
             let around = if self.may_tell() { AROUND } else { 0 };
             self.around_failed(&text, key, around);
         }
-        self.event(Event::Fault { text, packet: key });
+        self.event(FeedEvent::Fault { text, packet: key });
     }
 
     /// Returns the key of the packet that a fault is about; `None` if a replay service delivered it.
@@ -256,11 +262,11 @@ impl Tap {
         self.now_ns = now_ns;
         (self.told, self.events) = (0, 0);
         self.publish_books(now_ns, facts.view.recovery);
-        let mut counts = Counts::new(now_ns, facts, self.names);
+        let mut counts = ChannelCounts::new(now_ns, facts, self.names);
         counts.replaying.clone_from(&self.replaying);
         counts.reset_ns = self.reset_ns;
         let names = counts.names.len();
-        if self.send(Published::Counts(Box::new(counts))) {
+        if self.send(MonitorMessage::Counts(Box::new(counts))) {
             self.names += names;
         }
         let new = self.recent.count().saturating_sub(self.looked_at).min(LOOKED_AT);
@@ -295,7 +301,7 @@ impl Tap {
         if !self.trades.is_empty() {
             let room = Vec::with_capacity(self.trades.len());
             let trades = std::mem::replace(&mut self.trades, room);
-            self.send(Published::Trades(trades));
+            self.send(MonitorMessage::Trades(trades));
         }
     }
 }
@@ -334,18 +340,18 @@ mod tests {
         let (sender, _receiver) = sync_channel(1);
         let wishes = Arc::new(Wishes::default());
         let tap = Tap::new(sender, wishes.clone(), Board::new());
-        assert!(tap.send(Published::Trades(vec![trade; 3])));
+        assert!(tap.send(MonitorMessage::Trades(vec![trade; 3])));
         assert_eq!(wishes.dropped(), 0);
-        assert!(!tap.send(Published::Trades(vec![trade; 3])));
+        assert!(!tap.send(MonitorMessage::Trades(vec![trade; 3])));
         assert_eq!(wishes.dropped(), 3);
     }
 
     /// Returns the epochs of the packets that the tap hands over around a gap.
-    fn epochs_around_gap(tap: &mut Tap, receiver: &Receiver<Published>) -> Vec<u64> {
+    fn epochs_around_gap(tap: &mut Tap, receiver: &Receiver<MonitorMessage>) -> Vec<u64> {
         while receiver.try_recv().is_ok() {}
         tap.gap(Gap { first: 5, count: 1 });
         let epoch = |published| match published {
-            Published::Packet(copy) => Some(copy.place.epoch),
+            MonitorMessage::Packet(copy) => Some(copy.place.epoch),
             _ => None,
         };
         receiver.try_iter().filter_map(epoch).collect()
@@ -355,7 +361,7 @@ mod tests {
     fn a_reset_or_a_gap_that_the_monitor_does_not_learn_of_begins_an_epoch() {
         let (sender, receiver) = sync_channel(16);
         let mut tap = Tap::new(sender, Arc::default(), Board::new());
-        let packet = |tap: &mut Tap| tap.packet(0, Source::Incremental(Line::A), &[0]);
+        let packet = |tap: &mut Tap| tap.packet(0, FeedLine::Incremental(Line::A), &[0]);
         packet(&mut tap);
         tap.reset(1);
         packet(&mut tap);
@@ -365,7 +371,7 @@ mod tests {
         assert_eq!(epochs_around_gap(&mut tap, &receiver), [0, 1, 1]);
         // Now the queue is full.
         for _ in 0..16 {
-            assert!(tap.send(Published::Trades(Vec::new())));
+            assert!(tap.send(MonitorMessage::Trades(Vec::new())));
         }
         tap.gap(Gap { first: 9, count: 1 });
         packet(&mut tap);

@@ -17,14 +17,14 @@ use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, SeqNumField, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, MarketDataAdapter, MarketEvent};
 use tickwire_feed::recovery::Recovery;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_monitor::{
-    BusDescription, BusFacts, BusRole, ChannelDescription, Explaining, Facts, LineDescription,
-    MessageTimes, MonitorBuilder, SocketFacts, Tap,
+    BusDescription, BusFacts, BusRole, ChannelDescription, ExplanationSettings, Facts,
+    LineDescription, MessageTimes, MonitorBuilder, SocketFacts, Tap,
 };
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
@@ -102,7 +102,7 @@ impl LoadedFeed {
         let options_of_handler = HandlerOptions { framing, ..Default::default() };
         let handler = Handler::new(options_of_handler, engine, books).unwrap();
         let line = |line| LineDescription {
-            source: Source::Incremental(line),
+            source: FeedLine::Incremental(line),
             group: String::new(),
             delays: Distribution::default(),
         };
@@ -112,7 +112,7 @@ impl LoadedFeed {
             silent_after_ns: 60_000_000_000,
             lines: Line::ALL.map(line).to_vec(),
             times: MessageTimes::default(),
-            explaining: Some(Explaining::new(set, decoding, framing).unwrap()),
+            explaining: Some(ExplanationSettings::new(set, decoding, framing).unwrap()),
         });
         Self {
             generator: Generator::new(&options).unwrap(),
@@ -139,7 +139,7 @@ impl LoadedFeed {
 
     /// Receives a packet on both lines, and publishes if it is time.
     fn receive(&mut self, packet: &[u8]) {
-        for line in Line::ALL.map(Source::Incremental) {
+        for line in Line::ALL.map(FeedLine::Incremental) {
             let now_ns = monotonic_ns();
             self.sink.0.packet(now_ns, line, packet);
             self.handler.handle_packet(now_ns, line, packet, &mut self.sink);
@@ -152,7 +152,7 @@ impl LoadedFeed {
 
     fn publish(&mut self) {
         let socket = |line| SocketFacts {
-            source: Source::Incremental(line),
+            source: FeedLine::Incremental(line),
             packets: self.packets,
             bytes: 300 * self.packets,
             dropped: 0,

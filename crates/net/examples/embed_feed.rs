@@ -3,7 +3,7 @@
 use std::{error::Error, sync::Arc, thread, time::Duration};
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::handler::{Delivery, Dynamic, Handler, HandlerOptions, SeqNumField};
-use tickwire_feed::handler::{Sink, Source};
+use tickwire_feed::handler::{FeedLine, Sink};
 use tickwire_feed::market::{AdapterOptions, MarketDataAdapter};
 use tickwire_feed::recovery::{BookChange, Recovery};
 use tickwire_feed::{arbiter::Line, board::BoardReader, book::Side, framing::Preset};
@@ -29,7 +29,7 @@ pub(crate) fn receive<S: Sink<Message>>(
     share(handler.recovery_mut().reader());
     let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
     let inputs =
-        Line::ALL.map(Source::Incremental).into_iter().zip([open(lines[0])?, open(lines[1])?]);
+        Line::ALL.map(FeedLine::Incremental).into_iter().zip([open(lines[0])?, open(lines[1])?]);
     let mut reception = Reception::new(Wait::Block)?;
     reception.add_channel(handler, sink, inputs)?;
     Ok(reception.run(stop, |_, _| {})?)

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
-use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
-use tickwire_feed::handler::Source;
+use tickwire_feed::framing::{Framing, FramingResetPolicy, Preset};
+use tickwire_feed::handler::FeedLine;
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 use tickwire_feed::replay::ReplayOptions;
 use tickwire_feed_config::{
-    Address, BookKind, Books, Continuity as ConfigContinuity, FeedConfig, Instrument, Lines,
-    Replay, SeqNumSource, Settings,
+    Address, BookKind, BooksConfig, Continuity as ConfigContinuity, FeedConfig, HandlerConfig,
+    InstrumentConfig, LinesConfig, ReplayConfig, SeqNumSource,
 };
 
 use crate::multicast::{Endpoint, UnknownInterface, interface_address};
@@ -35,26 +35,26 @@ pub struct ChannelSettings {
     /// The preset that describes the framing, if any.
     pub preset: Option<Preset>,
     /// When dictionaries are reset, if it differs from the framing.
-    pub reset: Option<ResetPolicy>,
+    pub reset: Option<FramingResetPolicy>,
     /// Position of sequence numbers; derived from framing and templates if absent.
     pub seq_num: Option<SeqNumSource>,
     /// Lines A and B of the incremental feed, then of snapshots, then of instrument definitions.
-    pub inputs: Vec<(Source, Endpoint)>,
+    pub inputs: Vec<(FeedLine, Endpoint)>,
     /// Lines that are capture files.
-    pub captures: Vec<(Source, PathBuf)>,
+    pub captures: Vec<(FeedLine, PathBuf)>,
     /// The TCP replay service.
-    pub replay: Option<Replay>,
+    pub replay: Option<ReplayConfig>,
     /// Instruments known beforehand.
-    pub instruments: Vec<Instrument>,
+    pub instruments: Vec<InstrumentConfig>,
     /// Kind, depth and keys of books.
-    pub books: Books,
+    pub books: BooksConfig,
     /// Longest silence of a line that still counts as alive.
     pub heartbeat: Option<Duration>,
     /// Longest wait for a missing packet that only one line can deliver.
     pub single_line_hold: Option<Duration>,
     /// Silence after which books are stale.
     pub silence: Option<Duration>,
-    settings: Settings,
+    settings: HandlerConfig,
 }
 
 /// Reason why a channel of a feed file cannot be used.
@@ -127,9 +127,9 @@ pub fn channel_settings(config: &FeedConfig, name: &str) -> Result<ChannelSettin
     };
     let mut inputs = Vec::new();
     let mut captures = Vec::new();
-    for (source, address) in sources(&channel.lines, Source::Incremental)
-        .chain(sources(&channel.snapshots, Source::Snapshot))
-        .chain(sources(&channel.definitions, Source::Definitions))
+    for (source, address) in sources(&channel.lines, FeedLine::Incremental)
+        .chain(sources(&channel.snapshots, FeedLine::Snapshot))
+        .chain(sources(&channel.definitions, FeedLine::Definitions))
     {
         match address {
             Address::Capture(path) => captures.push((source, config.dir.join(path))),
@@ -164,9 +164,9 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 fn sources(
-    lines: &Lines,
-    source: impl Fn(Line) -> Source,
-) -> impl Iterator<Item = (Source, &Address)> {
+    lines: &LinesConfig,
+    source: impl Fn(Line) -> FeedLine,
+) -> impl Iterator<Item = (FeedLine, &Address)> {
     [(source(Line::A), &lines.a), (source(Line::B), &lines.b)]
         .into_iter()
         .filter_map(|(source, address)| Some((source, address.as_ref()?)))
@@ -285,7 +285,7 @@ mod tests {
                 "definitions A: 233.252.0.4:9004 on 127.0.0.1",
             ]
         );
-        assert_eq!(channel.captures, [(Source::Snapshot(Line::B), "dir/b.dat".into())]);
+        assert_eq!(channel.captures, [(FeedLine::Snapshot(Line::B), "dir/b.dat".into())]);
         assert_eq!(channel.templates, [PathBuf::from("dir/t.xml")]);
         let mut arbiter = ArbiterOptions::default();
         channel.apply_to_arbiter(&mut arbiter);

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use crate::affinity::spawn_background;
-use crate::{Action, Error};
+use crate::{HostError, SystemOperation};
 
 /// Default interval between checks.
 pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
@@ -75,11 +75,11 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
         bytes_max: u64,
         interval: Duration,
         prepare: impl Fn(&[&[u8]]) -> Result<T, E> + Send + 'static,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, HostError> {
         let (looks, asked) = sync_channel(1);
         let (sender, prepared) = sync_channel(PREPARED_MAX);
         let watched =
-            |(path, content)| Watched { path, bytes_max, content, seen: None, missing: 0 };
+            |(path, content)| WatchedFile { path, bytes_max, content, seen: None, missing: 0 };
         let files = files.into_iter().map(watched).collect();
         // The files may have changed since they were read: the first check compares.
         let mut watched = WatchedSet { files, is_new: false };
@@ -103,7 +103,7 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
             }
         };
         let thread = spawn_background("file-watch", run);
-        let thread = thread.map_err(|source| Error::of(Action::StartWatch, source))?;
+        let thread = thread.map_err(|source| HostError::of(SystemOperation::StartWatch, source))?;
         Ok(Self { looks: Some(looks), prepared, thread: Some(thread) })
     }
 
@@ -141,10 +141,10 @@ pub fn on_hangup() -> io::Result<Arc<AtomicBool>> {
 }
 
 /// Modification time and length.
-type Stamp = (Option<SystemTime>, u64);
+type FileStamp = (Option<SystemTime>, u64);
 
 struct WatchedSet {
-    files: Vec<Watched>,
+    files: Vec<WatchedFile>,
     /// True if there is new content that was not yet passed on.
     is_new: bool,
 }
@@ -176,18 +176,18 @@ enum Look {
     New,
 }
 
-struct Watched {
+struct WatchedFile {
     path: PathBuf,
     bytes_max: u64,
     /// Content at the last read.
     content: Vec<u8>,
     /// State at the last check, and true if the content was read then.
-    seen: Option<(Stamp, bool)>,
+    seen: Option<(FileStamp, bool)>,
     /// Consecutive checks that did not find it.
     missing: u32,
 }
 
-impl Watched {
+impl WatchedFile {
     /// Checks for new content; with `by_force`, without waiting until it stops changing.
     fn look(&mut self, by_force: bool) -> io::Result<Look> {
         let stamp = match stamp(&self.path) {
@@ -225,7 +225,7 @@ impl Watched {
     }
 }
 
-fn stamp(path: &Path) -> io::Result<Stamp> {
+fn stamp(path: &Path) -> io::Result<FileStamp> {
     let metadata = std::fs::metadata(path)?;
     Ok((metadata.modified().ok(), metadata.len()))
 }

@@ -22,8 +22,8 @@
 mod faults;
 mod schedule;
 
-pub use faults::{FaultCounters, Faults, Window};
-pub use schedule::{Arrival, ClockStep, ScheduledLine, Sent, schedule, stamp};
+pub use faults::{FaultCounters, FaultWindow, Faults};
+pub use schedule::{Arrival, ClockStep, ScheduledLine, SentPacket, schedule, stamp};
 
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ impl Injector {
     /// Accepts a packet at `now_ns`.
     pub fn handle_packet(&mut self, now_ns: u64, packet: &[u8]) {
         let since_ns = self.since(now_ns);
-        let is_inside = |window: Option<Window>| window.is_some_and(|w| w.contains(since_ns));
+        let is_inside = |window: Option<FaultWindow>| window.is_some_and(|w| w.contains(since_ns));
         let is_silent = is_inside(self.faults.silence) || is_inside(self.faults.wrong_line);
         self.take(now_ns, since_ns, is_silent, packet);
     }
@@ -146,7 +146,7 @@ impl Injector {
     /// channel.
     pub fn handle_other(&mut self, now_ns: u64, packet: &[u8]) {
         let since_ns = self.since(now_ns);
-        let is_inside = |window: Option<Window>| window.is_some_and(|w| w.contains(since_ns));
+        let is_inside = |window: Option<FaultWindow>| window.is_some_and(|w| w.contains(since_ns));
         if is_inside(self.faults.wrong_line) {
             self.counters.other += 1;
             self.take(now_ns, since_ns, is_inside(self.faults.silence), packet);

@@ -57,5 +57,6 @@ pub mod replaying;
 pub mod tcp_replay;
 
 pub use tickwire_host::{
-    Action, Error, Step, Stop, Wait, Waiting, affinity, clock, histogram, process,
+    HostError, Stop, SystemOperation, Wait, WaitPolicy, WaitStep, affinity, clock, histogram,
+    process,
 };

@@ -62,14 +62,14 @@ pub enum LogLimit {
 
 /// Log state of one kind of message.
 #[derive(Debug, Default)]
-struct Kind {
+struct MessageLogState {
     throttle: Throttle,
     logged: u32,
     /// The latest text held back, of kinds whose last text must be logged.
     latest: Option<String>,
 }
 
-impl Kind {
+impl MessageLogState {
     /// Returns the number of texts held back before, if this one may be logged.
     fn pass(&mut self, limit: LogLimit, now_ns: u64) -> Option<u64> {
         match limit {
@@ -92,20 +92,20 @@ impl Kind {
 /// The kinds of messages, each with a limit of its own.
 #[derive(Debug, Default)]
 struct Kinds {
-    gaps: Kind,
-    faults: Kind,
-    differing: Kind,
-    resets: Kind,
-    silence: Kind,
-    sequence: Kind,
+    gaps: MessageLogState,
+    faults: MessageLogState,
+    differing: MessageLogState,
+    resets: MessageLogState,
+    silence: MessageLogState,
+    sequence: MessageLogState,
     /// Silence of lines A and B.
-    line_silence: [Kind; 2],
+    line_silence: [MessageLogState; 2],
     /// Trust in lines A and B.
-    line_trust: [Kind; 2],
+    line_trust: [MessageLogState; 2],
 }
 
 impl Kinds {
-    fn of_line(&mut self, event: &LineEvent) -> &mut Kind {
+    fn of_line(&mut self, event: &LineEvent) -> &mut MessageLogState {
         match event {
             LineEvent::Differing { .. } => &mut self.differing,
             LineEvent::Excluded { line, .. } | LineEvent::Resumed { line } => {
@@ -118,7 +118,7 @@ impl Kinds {
     }
 
     /// Returns the kinds whose last text must be logged.
-    fn states(&mut self) -> impl Iterator<Item = &mut Kind> {
+    fn states(&mut self) -> impl Iterator<Item = &mut MessageLogState> {
         let Self { resets, silence, sequence, line_silence, line_trust, .. } = self;
         [resets, silence, sequence].into_iter().chain(line_silence).chain(line_trust)
     }
@@ -194,7 +194,7 @@ impl<S> Logged<S> {
         self.kinds = Kinds::default();
     }
 
-    fn warn(&mut self, kind: impl FnOnce(&mut Kinds) -> &mut Kind, text: impl Display) {
+    fn warn(&mut self, kind: impl FnOnce(&mut Kinds) -> &mut MessageLogState, text: impl Display) {
         let kind = kind(&mut self.kinds);
         let Some(held_back) = kind.pass(self.limit, monotonic_ns()) else { return };
         write(self.channel.as_deref(), held_back, text);
@@ -205,7 +205,11 @@ impl<S> Logged<S> {
     }
 
     /// Warns of a reset or a change of state. If the text is held back, it is kept until the next one.
-    fn warn_of_state(&mut self, kind: impl Fn(&mut Kinds) -> &mut Kind, text: impl Display) {
+    fn warn_of_state(
+        &mut self,
+        kind: impl Fn(&mut Kinds) -> &mut MessageLogState,
+        text: impl Display,
+    ) {
         self.warn(&kind, &text);
         let kind = kind(&mut self.kinds);
         kind.latest = kind.throttle.is_holding_back().then(|| text.to_string());

@@ -1,6 +1,6 @@
 //! Sends captures to multicast groups on schedule, optionally with injected faults.
 //!
-//! A [`Track`] is a capture with its [`Schedule`], a capture that sends one packet after every N
+//! A [`Track`] is a capture with its [`ReplaySchedule`], a capture that sends one packet after every N
 //! packets of another track, or one of several captures that are aligned by capture time. Its packets go to one or several [`PlaybackLine`]s; each is an
 //! endpoint with its own [`Injector`]. [`Playback::run`] plays all tracks together and always sends
 //! the packet that is due first.
@@ -10,26 +10,26 @@ use std::fmt;
 use std::io::{self, Read};
 
 use hdrhistogram::Histogram;
-use tickwire_feed::capture::{CaptureError, CaptureReader, Kind};
+use tickwire_feed::capture::{CaptureError, CaptureKind, CaptureReader};
 
 use crate::clock::monotonic_ns;
 use crate::histogram;
 use crate::inject::{FaultCounters, Injector};
 use crate::multicast::Sender;
-use crate::replay::{Pace, Schedule, Waiter};
-use crate::{Error, Stop};
+use crate::replay::{Pace, ReplaySchedule, Waiter};
+use crate::{HostError, Stop};
 
 /// An endpoint with its faults.
 #[derive(Debug)]
 pub struct PlaybackLine {
     sender: Sender,
     injector: Injector,
-    counters: LineCounters,
+    counters: PlaybackLineCounters,
 }
 
 /// Counters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LineCounters {
+pub struct PlaybackLineCounters {
     /// Packets sent.
     pub packets: u64,
     /// Their bytes.
@@ -41,7 +41,7 @@ pub struct LineCounters {
 impl PlaybackLine {
     /// Creates a line; the injector decides what it sends.
     pub fn new(sender: Sender, injector: Injector) -> Self {
-        Self { sender, injector, counters: LineCounters::default() }
+        Self { sender, injector, counters: PlaybackLineCounters::default() }
     }
 
     /// Returns the sender of the line.
@@ -50,7 +50,7 @@ impl PlaybackLine {
     }
 
     /// Returns the counters.
-    pub const fn counters(&self) -> LineCounters {
+    pub const fn counters(&self) -> PlaybackLineCounters {
         self.counters
     }
 
@@ -60,7 +60,7 @@ impl PlaybackLine {
     }
 
     /// Sends all packets that are due at `now_ns`.
-    fn send_due(&mut self, now_ns: u64) -> Result<(), Error> {
+    fn send_due(&mut self, now_ns: u64) -> Result<(), HostError> {
         while let Some(packet) = self.injector.poll_packet(now_ns) {
             match self.sender.send(packet) {
                 Ok(()) => {
@@ -86,7 +86,7 @@ enum Timing {
     Follows {
         every: u64,
     },
-    Scheduled(Schedule),
+    Scheduled(ReplaySchedule),
     /// In the order of capture times with the other tracks of this kind, paced by the playback.
     Aligned,
 }
@@ -95,7 +95,7 @@ enum Timing {
 /// packet.
 #[derive(Debug)]
 struct Turns {
-    schedule: Schedule,
+    schedule: ReplaySchedule,
     /// When the current turn is due, since the start.
     due_ns: u64,
     /// Tracks that have sent their packet of this turn.
@@ -103,7 +103,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(mut schedule: Schedule) -> Self {
+    fn new(mut schedule: ReplaySchedule) -> Self {
         let due_ns = schedule.next_due_ns(None);
         Self { schedule, due_ns, played: Vec::new() }
     }
@@ -153,7 +153,7 @@ impl Track {
     /// Creates a track for the lines with these indexes.
     pub fn new(
         reader: CaptureReader<Box<dyn Read>>,
-        schedule: Schedule,
+        schedule: ReplaySchedule,
         lines: impl Into<Vec<usize>>,
     ) -> Self {
         Self::with_timing(reader, Timing::Scheduled(schedule), lines.into())
@@ -255,7 +255,7 @@ pub enum PlaybackError {
         track: usize,
     },
     /// A packet could not be sent.
-    Send(Error),
+    Send(HostError),
 }
 
 impl fmt::Display for PlaybackError {
@@ -280,8 +280,8 @@ impl error::Error for PlaybackError {
     }
 }
 
-impl From<Error> for PlaybackError {
-    fn from(error: Error) -> Self {
+impl From<HostError> for PlaybackError {
+    fn from(error: HostError) -> Self {
         Self::Send(error)
     }
 }
@@ -302,10 +302,12 @@ impl Playback {
     /// # Errors
     /// [`PlaybackError::NoPackets`] for a capture that is one stream of bytes.
     pub fn new(lines: Vec<PlaybackLine>, tracks: Vec<Track>) -> Result<Self, PlaybackError> {
-        if let Some(track) = tracks.iter().position(|track| track.reader.kind() == Kind::Stream) {
+        if let Some(track) =
+            tracks.iter().position(|track| track.reader.kind() == CaptureKind::Stream)
+        {
             return Err(PlaybackError::NoPackets { track });
         }
-        let turns = Turns::new(Schedule::new(Pace::Maximum, None));
+        let turns = Turns::new(ReplaySchedule::new(Pace::Maximum, None));
         let lateness = histogram::latency();
         Ok(Self { lines, tracks, turns, lateness, start_ns: 0, end_ns: 0 })
     }
@@ -313,7 +315,7 @@ impl Playback {
     /// Sets the pace of the tracks that are aligned by capture time; a line's packets have this
     /// pace. Default: as fast as they can be sent.
     #[must_use]
-    pub fn pace(self, schedule: Schedule) -> Self {
+    pub fn pace(self, schedule: ReplaySchedule) -> Self {
         Self { turns: Turns::new(schedule), ..self }
     }
 

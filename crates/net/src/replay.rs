@@ -1,6 +1,6 @@
 //! Schedules of packets in a replay.
 //!
-//! A [`Schedule`] returns times since the start of the replay, so a late packet does not delay
+//! A [`ReplaySchedule`] returns times since the start of the replay, so a late packet does not delay
 //! later ones, and the replay does not drift. It has no clock; a [`Waiter`] has one, and sleeps
 //! until a time.
 
@@ -37,14 +37,14 @@ pub enum Pace {
 
 /// The times of the packets of one replay, in order.
 #[derive(Clone, Copy, Debug)]
-pub struct Schedule {
+pub struct ReplaySchedule {
     pace: Pace,
     origin_ns: Option<u64>,
     packets: u64,
     due_ns: u64,
 }
 
-impl Schedule {
+impl ReplaySchedule {
     /// Creates a schedule. `origin_ns` is the capture's time that counts as the start; `None` takes
     /// the time of the first packet that has one. Replays that belong together, such as lines A and
     /// B, share one.
@@ -132,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn dues(pace: Pace, origin_ns: Option<u64>, times: &[Option<u64>]) -> Vec<u64> {
-        let mut schedule = Schedule::new(pace, origin_ns);
+        let mut schedule = ReplaySchedule::new(pace, origin_ns);
         times.iter().map(|&time| schedule.next_due_ns(time)).collect()
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_does_not_divide_a_second_does_not_drift() {
-        let mut schedule = Schedule::new(Pace::Rate { packets_per_second: 3 }, None);
+        let mut schedule = ReplaySchedule::new(Pace::Rate { packets_per_second: 3 }, None);
         let due_ns = (0..=3_000).map(|_| schedule.next_due_ns(None)).last();
         assert_eq!(due_ns, Some(1_000 * SECOND_NS));
     }

@@ -1,6 +1,6 @@
 //! A feed handler whose gaps are filled by a TCP replay service.
 
-use tickwire_feed::handler::{Engine, Handler, Lost, PacketHandler, Sink, Source};
+use tickwire_feed::handler::{FeedEngine, FeedLine, Handler, PacketHandler, ReplayLoss, Sink};
 use tickwire_feed::market::Adapt;
 
 use crate::tcp_replay::{Replayed, TcpReplay};
@@ -21,7 +21,7 @@ pub struct Replaying<E, A> {
     now_ns: u64,
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> Replaying<E, A> {
     /// Connects `replay` to `handler`; `engine` decodes replayed messages.
     pub fn new(handler: Handler<E, A>, engine: E, replay: TcpReplay) -> Self {
         Self { handler: handler.with_replay(engine), replay, open: 0, now_ns: 0 }
@@ -51,7 +51,7 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
         self.now_ns = self.now_ns.max(now_ns);
         while let Some(lost) = self.handler.poll_lost() {
             match lost {
-                Lost::Gap(gap) => match self.replay.request(gap) {
+                ReplayLoss::Gap(gap) => match self.replay.request(gap) {
                     Ok(()) => self.open += 1,
                     Err(reason) => {
                         tracing::warn!("{} messages from {} on: {reason}", gap.count, gap.first);
@@ -59,7 +59,7 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
                         self.handler.handle_replay_done(gap, sink);
                     }
                 },
-                Lost::Reset => {
+                ReplayLoss::Reset => {
                     self.open = 0;
                     // If the queue is full, the next request announces the epoch.
                     let _ = self.replay.begin_epoch();
@@ -87,8 +87,10 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
     }
 }
 
-impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Replaying<E, A> {
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+impl<E: FeedEngine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S>
+    for Replaying<E, A>
+{
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], sink: &mut S) {
         self.handler.handle_packet(received_ns, source, packet, sink);
         self.pump(received_ns, sink);
     }
@@ -110,14 +112,14 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
 
 /// A handler with or without a replay service.
 #[derive(Debug)]
-pub enum Driven<E, A> {
+pub enum DrivenHandler<E, A> {
     /// No replay service.
     Alone(Handler<E, A>),
     /// Gaps are filled by a replay service.
     Replaying(Replaying<E, A>),
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Driven<E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> DrivenHandler<E, A> {
     /// Returns the handler.
     pub const fn handler(&self) -> &Handler<E, A> {
         match self {
@@ -143,8 +145,10 @@ impl<E: Engine, A: Adapt<E::Message>> Driven<E, A> {
     }
 }
 
-impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Driven<E, A> {
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+impl<E: FeedEngine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S>
+    for DrivenHandler<E, A>
+{
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], sink: &mut S) {
         match self {
             Self::Alone(handler) => handler.handle_packet(received_ns, source, packet, sink),
             Self::Replaying(replaying) => {

@@ -23,7 +23,7 @@ use tickwire_feed::replay::{
 
 use crate::affinity::spawn_background;
 use crate::clock::{monotonic_ns, unix_ns};
-use crate::{Action, Error};
+use crate::{HostError, SystemOperation};
 
 /// Most events that wait to be polled.
 pub const EVENTS_MAX: usize = 4096;
@@ -60,7 +60,7 @@ pub enum Replayed {
     },
 }
 
-enum Command {
+enum ReplayCommand {
     BeginDay,
     BeginEpoch(u64),
     Request(u64, Gap),
@@ -71,16 +71,16 @@ type Tagged = (u64, Replayed);
 
 /// A replay service of one channel. Dropping it closes the connection and ends the thread.
 pub struct TcpReplay {
-    commands: SyncSender<Command>,
+    commands: SyncSender<ReplayCommand>,
     events: Receiver<Tagged>,
     waker: Arc<Waker>,
-    shared: Arc<Shared>,
+    shared: Arc<ReplayState>,
     epoch: u64,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ReplayState {
     is_stopped: AtomicBool,
     /// Gaps that were refused at once.
     refused: AtomicU64,
@@ -99,16 +99,20 @@ impl TcpReplay {
     ///
     /// # Errors
     /// The operating system's error of the thread or its poll.
-    pub fn start<N>(options: ReplayOptions, servers: Vec<String>, number: N) -> Result<Self, Error>
+    pub fn start<N>(
+        options: ReplayOptions,
+        servers: Vec<String>,
+        number: N,
+    ) -> Result<Self, HostError>
     where
         N: Fn(&[u8]) -> Option<u64> + Send + 'static,
     {
-        let failed = |source| Error::of(Action::StartReplay, source);
+        let failed = |source| HostError::of(SystemOperation::StartReplay, source);
         let poll = Poll::new().map_err(failed)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(failed)?);
         let (commands, commands_in) = sync_channel(COMMANDS_MAX);
         let (events_out, events) = sync_channel(EVENTS_MAX);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ReplayState::default());
         let driver = Driver {
             client: ReplayClient::new(options, number),
             servers,
@@ -132,7 +136,7 @@ impl TcpReplay {
     /// # Errors
     /// [`ReplayFailure::Busy`], or [`ReplayFailure::Disconnected`] if the thread has ended.
     pub fn request(&self, gap: Gap) -> Result<(), ReplayFailure> {
-        self.send(Command::Request(self.epoch, gap))
+        self.send(ReplayCommand::Request(self.epoch, gap))
     }
 
     /// Begins a new day, with its own number of requests.
@@ -140,7 +144,7 @@ impl TcpReplay {
     /// # Errors
     /// As [`request`](Self::request).
     pub fn begin_day(&self) -> Result<(), ReplayFailure> {
-        self.send(Command::BeginDay)
+        self.send(ReplayCommand::BeginDay)
     }
 
     /// Discards all gaps and their results, because sequence numbers restart.
@@ -149,7 +153,7 @@ impl TcpReplay {
     /// As [`request`](Self::request); the results are discarded even then.
     pub fn begin_epoch(&mut self) -> Result<(), ReplayFailure> {
         self.epoch = self.epoch.wrapping_add(1);
-        self.send(Command::BeginEpoch(self.epoch))
+        self.send(ReplayCommand::BeginEpoch(self.epoch))
     }
 
     /// Returns the next event, if there is one. Does not block.
@@ -172,7 +176,7 @@ impl TcpReplay {
         self.shared.refused.load(Ordering::Relaxed)
     }
 
-    fn send(&self, command: Command) -> Result<(), ReplayFailure> {
+    fn send(&self, command: ReplayCommand) -> Result<(), ReplayFailure> {
         let sent = self.commands.try_send(command).map_err(|error| match error {
             TrySendError::Full(_) => ReplayFailure::Busy,
             TrySendError::Disconnected(_) => ReplayFailure::Disconnected,
@@ -196,7 +200,7 @@ impl Drop for TcpReplay {
     }
 }
 
-struct Connection {
+struct ReplayStream {
     stream: TcpStream,
     is_connected: bool,
     out: Vec<u8>,
@@ -211,13 +215,13 @@ struct Driver<N> {
     /// Value of the failure counter when the last connection was made.
     failures: u64,
     poll: Poll,
-    connection: Option<Connection>,
-    commands: Receiver<Command>,
+    connection: Option<ReplayStream>,
+    commands: Receiver<ReplayCommand>,
     events: SyncSender<Tagged>,
     /// Events that did not fit into the channel.
     waiting: VecDeque<Tagged>,
     epoch: u64,
-    shared: Arc<Shared>,
+    shared: Arc<ReplayState>,
 }
 
 impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
@@ -243,13 +247,13 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
     fn take_commands(&mut self) -> bool {
         loop {
             match self.commands.try_recv() {
-                Ok(Command::BeginDay) => self.client.begin_day(),
-                Ok(Command::BeginEpoch(epoch)) => {
+                Ok(ReplayCommand::BeginDay) => self.client.begin_day(),
+                Ok(ReplayCommand::BeginEpoch(epoch)) => {
                     self.epoch = epoch;
                     self.waiting.clear();
                     self.client.begin_epoch();
                 }
-                Ok(Command::Request(epoch, gap)) if epoch == self.epoch => {
+                Ok(ReplayCommand::Request(epoch, gap)) if epoch == self.epoch => {
                     if let Err(reason) = self.client.request(monotonic_ns(), gap) {
                         self.shared.refused.fetch_add(1, Ordering::Relaxed);
                         self.deliver(Replayed::Abandoned { gap, reason });
@@ -257,7 +261,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
                     }
                 }
                 // The epoch of the request could not be announced because the queue was full.
-                Ok(Command::Request(epoch, _)) => {
+                Ok(ReplayCommand::Request(epoch, _)) => {
                     self.epoch = epoch;
                     self.waiting.clear();
                     self.client.begin_epoch();
@@ -342,7 +346,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
         let mut stream = TcpStream::connect(address)?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, CONNECTION, interest)?;
-        self.connection = Some(Connection { stream, is_connected: false, out: Vec::new() });
+        self.connection = Some(ReplayStream { stream, is_connected: false, out: Vec::new() });
         Ok(())
     }
 

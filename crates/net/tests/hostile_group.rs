@@ -13,7 +13,7 @@ use tickwire_fast::{Decoder, DecoderOptions, Message};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line, UnexpectedPolicy};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, SeqNumField, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
 use tickwire_feed::recovery::RecoveryOptions;
@@ -123,7 +123,7 @@ fn run(unexpected: UnexpectedPolicy, is_scattered: bool) {
     let ends = [endpoint(), endpoint()];
     let inputs = Line::ALL.into_iter().zip(ends).map(|(line, end)| {
         let receiver = Receiver::open(end, ReceiverOptions::default()).unwrap();
-        (Source::Incremental(line), receiver)
+        (FeedLine::Incremental(line), receiver)
     });
     let mut reception = Reception::new(Wait::Block).unwrap();
     let sink = Logged::new(Counted::default());

@@ -4,17 +4,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tickwire_exchange::{Draft, Generator, Options, TrueBook};
+use tickwire_exchange::{Generator, MessageDraft, Options, TrueBook};
 use tickwire_fast::{Decoder, DecoderOptions, Message};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::book::Side;
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, SeqNumField, Sink,
 };
 use tickwire_feed::market::{
-    AdapterOptions, BookKind, Fragment, InstrumentKey, LevelName, MarketDataAdapter, Snapshot,
-    SnapshotLevel,
+    AdapterOptions, BookKind, InstrumentKey, LevelName, MarketDataAdapter, Snapshot,
+    SnapshotFragment, SnapshotLevel,
 };
 use tickwire_feed::recovery::{BookChange, Recovery, RecoveryOptions, SnapshotOutcome};
 use tickwire_net::inject::{Faults, Injector, line_seed};
@@ -27,7 +27,7 @@ const SNAPSHOT_EVERY: usize = 5;
 /// A packet, and the true books after it was sent.
 struct Sent {
     bytes: Vec<u8>,
-    messages: Vec<Draft>,
+    messages: Vec<MessageDraft>,
     changed: BTreeMap<u32, TrueBook>,
 }
 
@@ -133,7 +133,7 @@ fn tell_snapshot(recovery: &mut Recovery, book: &TrueBook, last_seq_num: u64) {
             rpt_seq: Some(book.rpt_seq),
             sending_time: None,
             seq_num: None,
-            fragment: Fragment::Whole,
+            fragment: SnapshotFragment::Whole,
             depth: None,
             levels: &levels,
         },
@@ -176,7 +176,7 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
             injector.handle_packet(now_ns, &sent.bytes);
             while let Some(packet) = injector.poll_packet(now_ns) {
                 arrived.insert(u32::from_be_bytes(*packet.first_chunk().unwrap()).into());
-                handler.handle_packet(now_ns, Source::Incremental(line), packet, &mut sink);
+                handler.handle_packet(now_ns, FeedLine::Incremental(line), packet, &mut sink);
             }
         }
         if index % SNAPSHOT_EVERY == 0 {
@@ -190,7 +190,7 @@ fn run(seed: u64, faults: Faults, messages: u64) -> (u64, u64) {
             arrived.insert(u32::from_be_bytes(*packet.first_chunk().unwrap()).into());
             // The time of the feed continues, so the last overtaken packets are not late.
             let now_ns = feed.sent.len() as u64 * GAP_NS;
-            handler.handle_packet(now_ns, Source::Incremental(line), packet, &mut sink);
+            handler.handle_packet(now_ns, FeedLine::Incremental(line), packet, &mut sink);
         }
     }
     // Long enough for every gap, but short enough that the feed does not count as silent.

@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 
 use support::endpoint;
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
 use tickwire_net::reception::{Reception, Wait};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-const SOURCES: [Source; 4] = [
-    Source::Incremental(Line::A),
-    Source::Incremental(Line::B),
-    Source::Snapshot(Line::A),
-    Source::Snapshot(Line::B),
+const SOURCES: [FeedLine; 4] = [
+    FeedLine::Incremental(Line::A),
+    FeedLine::Incremental(Line::B),
+    FeedLine::Snapshot(Line::A),
+    FeedLine::Snapshot(Line::B),
 ];
 
 /// Calls of a handler.
 #[derive(Debug, PartialEq, Eq)]
 enum Observed {
-    Packet { channel: usize, source: Source, bytes: Vec<u8> },
+    Packet { channel: usize, source: FeedLine, bytes: Vec<u8> },
     Timeout { due_ns: u64, now_ns: u64 },
 }
 
@@ -41,7 +41,7 @@ impl PacketHandler<Report<Observed>> for Reporting {
     fn handle_packet(
         &mut self,
         ns: u64,
-        source: Source,
+        source: FeedLine,
         packet: &[u8],
         sink: &mut Report<Observed>,
     ) {
@@ -139,7 +139,7 @@ fn every_socket_of_every_channel_is_received() {
             }
         }
         // The sort is stable, so the packets of a socket stay in order.
-        let order = |(channel, source, _): &(usize, Source, Vec<u8>)| {
+        let order = |(channel, source, _): &(usize, FeedLine, Vec<u8>)| {
             (*channel, SOURCES.iter().position(|other| other == source))
         };
         told.sort_by_key(order);

@@ -11,12 +11,12 @@ use tickwire_fast::{
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::{self, Framing};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Handler, HandlerOptions, SeqNumField, SequenceSource, Source,
+    Delivery, Dynamic, FeedLine, Handler, HandlerOptions, SeqNumField, SequenceSource,
 };
 use tickwire_feed::market::NoBooks;
 use tickwire_net::affinity::pin_current_thread;
 use tickwire_net::multicast::{Receiver, ReceiverOptions, Sender, SenderOptions};
-use tickwire_net::reception::{Moment, Reception, Wait};
+use tickwire_net::reception::{LoopState, Reception, Wait};
 use tickwire_net::{Stop, clock};
 
 /// Packets received by one call.
@@ -29,7 +29,7 @@ fn handler() -> Handler<Dynamic, NoBooks> {
         let options = DecoderOptions::default().reset(ResetPolicy::Packet);
         Dynamic::new(Decoder::with_options(program.clone(), options), &SeqNumField::default())
     };
-    let framing = Framing::new().reset(framing::ResetPolicy::Packet);
+    let framing = Framing::new().reset(framing::FramingResetPolicy::Packet);
     let options = HandlerOptions { framing, sequence: SequenceSource::None, ..Default::default() };
     Handler::new(options, engine, NoBooks).unwrap()
 }
@@ -46,7 +46,7 @@ fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
         .zip(ends)
         .map(|(line, endpoint)| {
             let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
-            (Source::Incremental(line), receiver)
+            (FeedLine::Incremental(line), receiver)
         })
         .collect();
     let [a, b] = ends.map(|endpoint| Sender::open(endpoint, SenderOptions::default()).unwrap());
@@ -67,7 +67,7 @@ fn a_socket_found_empty_is_asked_again_before_a_packet_that_came_later() {
     let end_ns = clock::monotonic_ns() + 10 * clock::SECOND_NS;
     let mut reception = Reception::new(Wait::Block).unwrap();
     reception.add_channel(handler(), sink, inputs).unwrap();
-    let observe = |reception: &mut Reception<_, _>, moment: Moment| {
+    let observe = |reception: &mut Reception<_, _>, moment: LoopState| {
         let inputs = reception.channels()[0].inputs();
         let packets: u64 = inputs.map(|(_, receiver)| receiver.counters().packets).sum();
         if packets == u64::from(BATCH) + 2 || moment.now_ns > end_ns {

@@ -9,7 +9,7 @@ use support::{endpoint, receive};
 use tickwire_net::multicast::{
     Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
 };
-use tickwire_net::{Action, clock};
+use tickwire_net::{SystemOperation, clock};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -97,7 +97,7 @@ fn a_receiver_of_one_source_gets_nothing_from_others() {
     }
     let host = Endpoint { group: Ipv4Addr::LOCALHOST, source: Some(other_source), ..any };
     let error = Receiver::open(host, ReceiverOptions::default()).unwrap_err();
-    assert_eq!(error.action, Action::Join);
+    assert_eq!(error.action, SystemOperation::Join);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_new_batch_leaves_nothing_of_the_one_before() {
 fn errors_name_the_address_and_what_was_tried() {
     let nowhere = Endpoint { interface: Ipv4Addr::new(203, 0, 113, 77), ..endpoint() };
     let error = Receiver::open(nowhere, ReceiverOptions::default()).unwrap_err();
-    assert_eq!(error.action, Action::Join);
+    assert_eq!(error.action, SystemOperation::Join);
     assert!(error.to_string().starts_with(&format!("cannot join {}: ", nowhere.address())));
     let host = Endpoint { group: Ipv4Addr::new(198, 51, 100, 1), ..nowhere };
     for endpoint in [nowhere, host] {
@@ -189,5 +189,5 @@ fn errors_name_the_address_and_what_was_tried() {
     }
     let (sender, _) = open(endpoint(), ReceiverOptions::default());
     let error = sender.send(&vec![0; 70_000]).unwrap_err();
-    assert_eq!(error.action, Action::Send);
+    assert_eq!(error.action, SystemOperation::Send);
 }

@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 
 use cable::{ADDRESS, with_cable};
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions};
-use tickwire_net::packets::datagram::Wanted;
+use tickwire_net::packets::datagram::DatagramFilter;
 use tickwire_net::packets::frames::{FrameSender, multicast_frame};
 use tickwire_net::packets::ring::{PacketRing, RingOptions};
-use tickwire_net::packets::{BATCH_MAX, Packets};
+use tickwire_net::packets::{BATCH_MAX, PacketSource};
 use tickwire_net::reception::{Reception, Wait};
 use tickwire_net::record::RecordOptions;
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 7, 7, 7);
 const TO: SocketAddrV4 = SocketAddrV4::new(GROUP, 13014);
 const FROM: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 9), 5000);
-const WANTED: Wanted = Wanted { group: GROUP, port: 13014, source: None };
+const WANTED: DatagramFilter = DatagramFilter { group: GROUP, port: 13014, source: None };
 
 /// Receives datagrams until `count` have arrived, or nothing arrived for a second.
-fn take(packets: &mut dyn Packets, count: usize) -> Vec<Vec<u8>> {
+fn take(packets: &mut dyn PacketSource, count: usize) -> Vec<Vec<u8>> {
     let mut taken = Vec::new();
     let mut end = Instant::now() + Duration::from_secs(1);
     while taken.len() < count && Instant::now() < end {
@@ -74,7 +74,7 @@ fn every_datagram_of_the_endpoint_comes_once_and_in_order() {
 #[test]
 fn what_is_for_others_is_kept_out_and_what_is_wrong_is_counted() {
     with_cable(|cable| {
-        let wanted = Wanted { source: Some(*FROM.ip()), ..WANTED };
+        let wanted = DatagramFilter { source: Some(*FROM.ip()), ..WANTED };
         let mut ring = PacketRing::open(cable.far, wanted, RingOptions::default()).unwrap();
         let sender = FrameSender::open(cable.near).unwrap();
         let right = multicast_frame(FROM, TO, b"right");
@@ -101,7 +101,7 @@ fn what_is_for_others_is_kept_out_and_what_is_wrong_is_counted() {
 struct Nobody;
 
 impl PacketHandler<()> for Nobody {
-    fn handle_packet(&mut self, _: u64, _: Source, _: &[u8], (): &mut ()) {}
+    fn handle_packet(&mut self, _: u64, _: FeedLine, _: &[u8], (): &mut ()) {}
     fn handle_timeout(&mut self, _: u64, (): &mut ()) {}
     fn poll_timeout(&self) -> Option<u64> {
         None
@@ -116,7 +116,7 @@ fn a_record_tells_of_packets_that_its_ring_refused() {
         let endpoint = Endpoint { group: GROUP, port: TO.port(), interface: ADDRESS, source: None };
         let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
         let mut reception = Reception::new(Wait::Block).unwrap();
-        reception.add_channel(Nobody, (), [(Source::Incremental(Line::A), receiver)]).unwrap();
+        reception.add_channel(Nobody, (), [(FeedLine::Incremental(Line::A), receiver)]).unwrap();
         let options = RecordOptions { from_rings: true, ..RecordOptions::new(&directory) };
         reception.record(&options, |_, _| "a".to_owned()).unwrap();
         let sender = FrameSender::open(cable.near).unwrap();

@@ -10,17 +10,17 @@ use std::time::Duration;
 use support::{endpoint, receive};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::{
-    CaptureError, CaptureOptions, CaptureReader, Format, PcapWriter, PrefixedWriter,
+    CaptureError, CaptureFormat, CaptureOptions, CaptureReader, PcapWriter, PrefixedWriter,
 };
 use tickwire_net::inject::{Faults, Injector};
 use tickwire_net::multicast::{Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
-use tickwire_net::replay::{Pace, Schedule, Waiter};
+use tickwire_net::replay::{Pace, ReplaySchedule, Waiter};
 use tickwire_net::{Stop, clock};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-fn reader(bytes: Vec<u8>, format: Format) -> CaptureReader<Box<dyn Read>> {
+fn reader(bytes: Vec<u8>, format: CaptureFormat) -> CaptureReader<Box<dyn Read>> {
     let input: Box<dyn Read> = Box::new(Cursor::new(bytes));
     CaptureReader::open(input, CaptureOptions::new().format(format)).unwrap()
 }
@@ -61,8 +61,8 @@ fn one_capture_goes_to_both_lines_with_the_faults_of_each() {
     let lossy = Faults { loss: 0.1, duplicate: 0.1, reorder: 0.1, ..Faults::default() };
     let (line_a, mut a) = line(Faults::default(), 1);
     let (line_b, mut b) = line(lossy, 2);
-    let schedule = Schedule::new(Pace::Gap { gap_ns: 20_000 }, None);
-    let track = Track::new(reader(numbered(1000), Format::U32Be), schedule, [0, 1]);
+    let schedule = ReplaySchedule::new(Pace::Gap { gap_ns: 20_000 }, None);
+    let track = Track::new(reader(numbered(1000), CaptureFormat::U32Be), schedule, [0, 1]);
     let mut playback = Playback::new(vec![line_a, line_b], vec![track]).unwrap();
     play(&mut playback).unwrap();
     assert!(playback.elapsed_ns() >= 999 * 20_000);
@@ -90,10 +90,10 @@ fn two_tracks_keep_the_times_between_their_packets() {
         writer.into_inner()
     };
     let (line, mut receiver) = line(Faults::default(), 1);
-    let schedule = Schedule::new(Pace::Original { speed: 2.0 }, Some(origin_ns));
+    let schedule = ReplaySchedule::new(Pace::Original { speed: 2.0 }, Some(origin_ns));
     let tracks = vec![
-        Track::new(reader(capture(&[0, 20, 40], 0), Format::Pcap), schedule, [0]),
-        Track::new(reader(capture(&[10, 30, 50], 10), Format::Pcap), schedule, [0]),
+        Track::new(reader(capture(&[0, 20, 40], 0), CaptureFormat::Pcap), schedule, [0]),
+        Track::new(reader(capture(&[10, 30, 50], 10), CaptureFormat::Pcap), schedule, [0]),
     ];
     let mut playback = Playback::new(vec![line], tracks).unwrap();
     let start_ns = clock::monotonic_ns();
@@ -108,8 +108,12 @@ fn a_track_follows_the_packets_of_the_first() {
     let mut follower = PrefixedWriter::new(Vec::new(), Endian::Big);
     (100..104_u32).for_each(|number| follower.write_packet(&number.to_be_bytes()).unwrap());
     let tracks = vec![
-        Track::new(reader(numbered(5), Format::U32Be), Schedule::new(Pace::Maximum, None), [0]),
-        Track::following(reader(follower.into_inner(), Format::U32Be), 2, [0]),
+        Track::new(
+            reader(numbered(5), CaptureFormat::U32Be),
+            ReplaySchedule::new(Pace::Maximum, None),
+            [0],
+        ),
+        Track::following(reader(follower.into_inner(), CaptureFormat::U32Be), 2, [0]),
     ];
     let mut playback = Playback::new(vec![line], tracks).unwrap();
     play(&mut playback).unwrap();
@@ -119,8 +123,8 @@ fn a_track_follows_the_packets_of_the_first() {
 #[test]
 fn a_stop_ends_it_at_once() {
     let (line, _) = line(Faults::default(), 1);
-    let schedule = Schedule::new(Pace::Gap { gap_ns: u64::MAX / 4 }, None);
-    let track = Track::new(reader(numbered(3), Format::U32Be), schedule, [0]);
+    let schedule = ReplaySchedule::new(Pace::Gap { gap_ns: u64::MAX / 4 }, None);
+    let track = Track::new(reader(numbered(3), CaptureFormat::U32Be), schedule, [0]);
     let mut playback = Playback::new(vec![line], vec![track]).unwrap();
     let stop = Stop::new();
     let stopper = stop.clone();
@@ -130,14 +134,14 @@ fn a_stop_ends_it_at_once() {
 
 #[test]
 fn captures_without_packets_and_broken_ones_are_errors() {
-    let schedule = Schedule::new(Pace::Maximum, None);
-    let raw = Track::new(reader(numbered(3), Format::Raw), schedule, [0]);
+    let schedule = ReplaySchedule::new(Pace::Maximum, None);
+    let raw = Track::new(reader(numbered(3), CaptureFormat::Raw), schedule, [0]);
     let error = Playback::new(vec![], vec![raw]).err();
     assert!(matches!(error, Some(PlaybackError::NoPackets { track: 0 })));
     let mut cut = numbered(3);
     cut.pop();
     let (line, mut receiver) = line(Faults::default(), 1);
-    let track = Track::new(reader(cut, Format::U32Be), schedule, [0]);
+    let track = Track::new(reader(cut, CaptureFormat::U32Be), schedule, [0]);
     let mut playback = Playback::new(vec![line], vec![track]).unwrap();
     let error = play(&mut playback).unwrap_err();
     assert!(

@@ -12,19 +12,19 @@ use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Message};
 use tickwire_feed::Endian;
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PrefixedWriter};
-use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader, PrefixedWriter};
+use tickwire_feed::framing::{Framing, FramingResetPolicy, Preset};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, SeqNumPeek, SequenceSource,
-    Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, SeqNumField, SeqNumPeek,
+    SequenceSource, Sink,
 };
 use tickwire_feed::market::NoBooks;
 use tickwire_net::inject::{Faults, Injector};
 use tickwire_net::log::Logged;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackLine, Track};
-use tickwire_net::reception::{Moment, Reception, Wait};
-use tickwire_net::replay::{Pace, Schedule, Waiter};
+use tickwire_net::reception::{LoopState, Reception, Wait};
+use tickwire_net::replay::{Pace, ReplaySchedule, Waiter};
 use tickwire_net::{Stop, clock};
 
 /// Long enough for packets that a busy machine reads late.
@@ -35,7 +35,7 @@ fn file(packets: &[Vec<u8>]) -> CaptureReader<Box<dyn Read>> {
     let mut writer = PrefixedWriter::new(Vec::new(), Endian::Big);
     packets.iter().for_each(|packet| writer.write_packet(packet).unwrap());
     let input: Box<dyn Read> = Box::new(Cursor::new(writer.into_inner()));
-    CaptureReader::open(input, CaptureOptions::new().format(Format::U32Be)).unwrap()
+    CaptureReader::open(input, CaptureOptions::new().format(CaptureFormat::U32Be)).unwrap()
 }
 
 /// Returns the indexes of packets that get through a line with these faults.
@@ -60,7 +60,7 @@ fn play(packets: &[Vec<u8>], ends: [Endpoint; 2], faults: Faults) -> thread::Joi
             PlaybackLine::new(sender, Injector::new(faults, seed))
         };
         let lines = vec![line(ends[0], 1), line(ends[1], 2)];
-        let schedule = Schedule::new(Pace::Gap { gap_ns: 50_000 }, None);
+        let schedule = ReplaySchedule::new(Pace::Gap { gap_ns: 50_000 }, None);
         let mut playback =
             Playback::new(lines, vec![Track::new(file(&packets), schedule, [0, 1])]).unwrap();
         let stop = Stop::new();
@@ -73,7 +73,7 @@ type Tests = Reception<Tested, Logged<Counted>>;
 fn reception(ends: [Endpoint; 2], wait: Wait, handler: Tested) -> Tests {
     let inputs = Line::ALL.into_iter().zip(ends).map(|(line, endpoint)| {
         let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
-        (Source::Incremental(line), receiver)
+        (FeedLine::Incremental(line), receiver)
     });
     let mut reception = Reception::new(wait).unwrap();
     let sink = Logged::new(Counted::default());
@@ -112,7 +112,7 @@ fn receive(reception: &mut Tests) {
     let stop = Stop::new();
     let end_ns = clock::monotonic_ns() + 30 * clock::SECOND_NS;
     let stopper = stop.clone();
-    let observe = |reception: &mut Tests, moment: Moment| {
+    let observe = |reception: &mut Tests, moment: LoopState| {
         let is_done = reception.channels()[0].sink.inner().done;
         if is_done && moment.is_idle || moment.now_ns > end_ns {
             stopper.set();
@@ -181,7 +181,7 @@ fn numbers_inside_messages_need_no_preamble() {
     let packets = numbered_packets(&mut generator);
     let field = SeqNumField::Name("SequenceNumber".to_owned());
     let peek = SeqNumPeek::new(generator.program().set(), &field);
-    let framing = Framing::new().reset(ResetPolicy::Packet);
+    let framing = Framing::new().reset(FramingResetPolicy::Packet);
     let handler = handler(&generator, framing, SequenceSource::Message(peek));
     let ends = [endpoint(), endpoint()];
     let mut reception = reception(ends, Wait::Block, handler);

@@ -9,7 +9,7 @@ use std::thread;
 use support::endpoint;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
-use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
 use tickwire_net::Stop;
 use tickwire_net::clock::{SECOND_NS, monotonic_ns, unix_ns};
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
@@ -19,7 +19,7 @@ use tickwire_net::record::RecordOptions;
 const PACKETS: u32 = 3_000;
 
 /// Packets of both channels in the order in which they were passed on.
-type Observed = Vec<(usize, Source, Vec<u8>)>;
+type Observed = Vec<(usize, FeedLine, Vec<u8>)>;
 
 struct Collecting {
     channel: usize,
@@ -27,7 +27,7 @@ struct Collecting {
 }
 
 impl PacketHandler<()> for Collecting {
-    fn handle_packet(&mut self, _: u64, source: Source, packet: &[u8], (): &mut ()) {
+    fn handle_packet(&mut self, _: u64, source: FeedLine, packet: &[u8], (): &mut ()) {
         self.seen.lock().unwrap().push((self.channel, source, packet.to_vec()));
     }
 
@@ -50,8 +50,8 @@ fn a_record_from_packet_rings_holds_the_datagrams_of_each_line_in_order() {
     // content.
     let (recorded, seen) = record(true);
     let of_line = |all: &Observed, channel, line| {
-        let is_of = |(of, source, _): &&(usize, Source, Vec<u8>)| {
-            (*of, *source) == (channel, Source::Incremental(line))
+        let is_of = |(of, source, _): &&(usize, FeedLine, Vec<u8>)| {
+            (*of, *source) == (channel, FeedLine::Incremental(line))
         };
         all.iter().filter(is_of).cloned().collect::<Observed>()
     };
@@ -75,7 +75,7 @@ fn record(from_rings: bool) -> (Observed, Observed) {
     for (channel, ends) in ends.chunks(2).enumerate() {
         let inputs = Line::ALL.into_iter().zip(ends).map(|(line, end)| {
             let receiver = Receiver::open(*end, ReceiverOptions::default()).unwrap();
-            (Source::Incremental(line), receiver)
+            (FeedLine::Incremental(line), receiver)
         });
         let handler = Collecting { channel, seen: seen.clone() };
         reception.add_channel(handler, (), inputs.collect::<Vec<_>>()).unwrap();
@@ -98,7 +98,7 @@ fn record(from_rings: bool) -> (Observed, Observed) {
     let (stop, deadline_ns) = (Stop::new(), monotonic_ns() + 30 * SECOND_NS);
     let stopper = stop.clone();
     let arrived = seen.clone();
-    let observe = |_: &mut _, moment: tickwire_net::reception::Moment| {
+    let observe = |_: &mut _, moment: tickwire_net::reception::LoopState| {
         let is_over = arrived.lock().unwrap().len() == PACKETS as usize;
         if is_over || moment.now_ns > deadline_ns {
             stopper.set();
@@ -122,7 +122,7 @@ fn record(from_rings: bool) -> (Observed, Observed) {
         while let Some(packet) = reader.next_packet().unwrap() {
             let destination = packet.destination.unwrap();
             let index = ends.iter().position(|end| destination == end.address().into()).unwrap();
-            let source = Source::Incremental(Line::ALL[index % 2]);
+            let source = FeedLine::Incremental(Line::ALL[index % 2]);
             recorded.push((index / 2, source, packet.bytes.to_vec()));
             times_ns.push(packet.timestamp_ns.unwrap());
         }

@@ -12,8 +12,8 @@ use tickwire_fast::{Decoder, DecoderOptions, Message};
 use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Handler, HandlerOptions, PacketHandler, Peeked, SeqNumField, SeqNumPeek,
-    Sink, Source,
+    Delivery, Dynamic, FeedLine, Handler, HandlerOptions, PacketHandler, Peeked, SeqNumField,
+    SeqNumPeek, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
 use tickwire_feed::recovery::RecoveryOptions;
@@ -272,7 +272,7 @@ fn a_sink_learns_why_a_gap_is_not_replayed() {
         let packet = generator.next_packet().unwrap().unwrap();
         if index != 2 {
             let now_ns = 10_000 * (index + 1);
-            handler.handle_packet(now_ns, Source::Incremental(Line::A), &packet.bytes, &mut ends);
+            handler.handle_packet(now_ns, FeedLine::Incremental(Line::A), &packet.bytes, &mut ends);
             handler.handle_timeout(now_ns + 5000, &mut ends);
         }
     }
@@ -305,7 +305,7 @@ fn a_handler_with_a_replay_service_ends_with_fresh_books() {
     for (index, bytes) in packets.iter().enumerate() {
         now_ns += 10_000;
         if index == last || index % 7 != 3 {
-            handler.handle_packet(now_ns, Source::Incremental(Line::A), bytes, &mut sink);
+            handler.handle_packet(now_ns, FeedLine::Incremental(Line::A), bytes, &mut sink);
         }
         handler.handle_timeout(now_ns, &mut sink);
     }

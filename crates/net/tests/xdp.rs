@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use cable::{ADDRESS, with_cable};
 use tickwire_net::multicast::{
-    BackEnd, Endpoint, Receiver, ReceiverCounters, ReceiverOptions, wait_readable,
+    Endpoint, ReceiveMethod, Receiver, ReceiverCounters, ReceiverOptions, wait_readable,
 };
 use tickwire_net::packets::frames::{FrameSender, multicast_frame};
 use tickwire_net::packets::xdp::{Mode, XdpOptions};
-use tickwire_net::{Action, clock::KernelTimes};
+use tickwire_net::{SystemOperation, clock::KernelTimes};
 
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 7, 7, 7);
 const TO: SocketAddrV4 = SocketAddrV4::new(GROUP, 13014);
@@ -24,7 +24,7 @@ fn endpoint() -> Endpoint {
 }
 
 fn options(mode: Option<Mode>) -> ReceiverOptions {
-    let back_end = BackEnd::Xdp(XdpOptions { frames: 256, mode, ..XdpOptions::default() });
+    let back_end = ReceiveMethod::Xdp(XdpOptions { frames: 256, mode, ..XdpOptions::default() });
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
 }
 
@@ -267,7 +267,7 @@ fn a_group_and_port_have_one_such_receiver_and_nothing_stays_behind() {
     with_cable(|_| {
         let receiver = Receiver::open(endpoint(), options(None)).unwrap();
         let error = Receiver::open(endpoint(), options(None)).unwrap_err();
-        assert_eq!(error.action, Action::Redirect);
+        assert_eq!(error.action, SystemOperation::Redirect);
         assert!(error.to_string().contains("this group and port"), "{error}");
         let other = Endpoint { port: 13015, ..endpoint() };
         let error = Receiver::open(other, options(Some(Mode::Generic))).unwrap_err();
@@ -282,7 +282,7 @@ fn a_group_and_port_have_one_such_receiver_and_nothing_stays_behind() {
 fn any_power_of_two_from_64_frames_receives_and_others_are_refused() {
     let sized = |frames, frame_bytes| {
         let options = XdpOptions { frames, frame_bytes, mode: Some(Mode::Generic) };
-        ReceiverOptions { back_end: BackEnd::Xdp(options), ..ReceiverOptions::default() }
+        ReceiverOptions { back_end: ReceiveMethod::Xdp(options), ..ReceiverOptions::default() }
     };
     with_cable(|cable| {
         for (frames, frame_bytes) in [(0, 2048), (1, 2048), (32, 2048), (100, 2048), (256, 1500)] {

@@ -9,10 +9,12 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use support::Any;
-use tickwire_opra::{Decode, Draft, Encoder, Version, decode_parallel, generate, reference};
+use tickwire_opra::{
+    Decode, OpraEncoder, OpraMessageDraft, OpraVersion, decode_parallel, generate, reference,
+};
 
 fn traces() -> Vec<(&'static str, Vec<Vec<u8>>)> {
-    let generated = generate::trace(Version::V2, 7, 200_000).expect("generates");
+    let generated = generate::trace(OpraVersion::V2, 7, 200_000).expect("generates");
     let mut traces = vec![("generated_seed7", generated)];
     traces.extend(support::trace().map(|packets| ("trace_v2", packets)));
     traces
@@ -27,7 +29,7 @@ fn decode(c: &mut Criterion) {
     let mut group = c.benchmark_group("opra/decode");
     group.sample_size(20);
     for (trace, packets) in traces() {
-        let messages = decode_all(&mut reference::Decoder::new(), &packets);
+        let messages = decode_all(&mut reference::ReferenceDecoder::new(), &packets);
         group.throughput(Throughput::Elements(messages.into()));
         for (name, mut decoder) in Any::all() {
             let id = format!("{trace}/{}", name.replace(' ', "-").to_lowercase());
@@ -50,12 +52,12 @@ fn encode(c: &mut Criterion) {
     let mut group = c.benchmark_group("opra/encode");
     group.sample_size(20);
     for (trace, packets) in traces() {
-        let mut drafts: Vec<Vec<Draft>> = Vec::new();
-        let mut decoder = reference::Decoder::new();
+        let mut drafts: Vec<Vec<OpraMessageDraft>> = Vec::new();
+        let mut decoder = reference::ReferenceDecoder::new();
         for packet in packets.iter().take(1000) {
             let mut messages = Vec::new();
-            let keep = |message: tickwire_opra::Message<'_>| {
-                let mut draft = Draft::new(Version::V2);
+            let keep = |message: tickwire_opra::OpraMessage<'_>| {
+                let mut draft = OpraMessageDraft::new(OpraVersion::V2);
                 draft.copy_from(&message);
                 messages.push(draft);
             };
@@ -64,7 +66,7 @@ fn encode(c: &mut Criterion) {
         }
         let messages: usize = drafts.iter().map(Vec::len).sum();
         group.throughput(Throughput::Elements(messages as u64));
-        let mut encoder = Encoder::new(Version::V2);
+        let mut encoder = OpraEncoder::new(OpraVersion::V2);
         group.bench_function(trace, |b| {
             b.iter(|| {
                 for packet in &mut drafts {

@@ -4,9 +4,9 @@
 //! its body in wire order. Numbers are padded with zeros to their width, or cut to their low
 //! digits; codes are characters. A default message is its text.
 
-use crate::field::Kind;
+use crate::field::OpraFieldKind;
 use crate::packet::{ETX, SOH};
-use crate::{Category, Chars, Decode, Error, Field, Message, Summary};
+use crate::{Category, Chars, Decode, Field, OpraError, OpraMessage, OpraSummary};
 
 /// Separates two messages of a packet.
 pub const UNIT_SEPARATOR: u8 = 0x1F;
@@ -22,7 +22,7 @@ const PREAMBLE: [Field; 6] = [
 ];
 
 /// Appends the ASCII form of `message` to `out`.
-pub fn print_message(message: &Message<'_>, out: &mut Vec<u8>) {
+pub fn print_message(message: &OpraMessage<'_>, out: &mut Vec<u8>) {
     let category = message.category();
     if category == Category::Default {
         out.extend(message.text().unwrap_or_default().bytes());
@@ -37,20 +37,24 @@ pub fn print_message(message: &Message<'_>, out: &mut Vec<u8>) {
     print_group(message, out);
 }
 
-fn print_field(message: &Message<'_>, field: Field, out: &mut Vec<u8>) {
+fn print_field(message: &OpraMessage<'_>, field: Field, out: &mut Vec<u8>) {
     match field.kind(message.version()) {
-        Kind::SeqNum(width) => print_number(message.seq_num().unwrap_or_default(), width, out),
+        OpraFieldKind::SeqNum(width) => {
+            print_number(message.seq_num().unwrap_or_default(), width, out)
+        }
         // One or two characters, as received.
-        Kind::Chars(_) if field.is_reserved() => print_chars(message.record.chars(field), 0, out),
-        Kind::Chars(width) => print_chars(message.record.chars(field), width, out),
-        Kind::Text => out.extend(message.text().unwrap_or_default().bytes()),
+        OpraFieldKind::Chars(_) if field.is_reserved() => {
+            print_chars(message.record.chars(field), 0, out)
+        }
+        OpraFieldKind::Chars(width) => print_chars(message.record.chars(field), width, out),
+        OpraFieldKind::Text => out.extend(message.text().unwrap_or_default().bytes()),
         kind => print_value(message.number(field).unwrap_or_default(), kind, out),
     }
 }
 
-fn print_value(value: u32, kind: Kind, out: &mut Vec<u8>) {
+fn print_value(value: u32, kind: OpraFieldKind, out: &mut Vec<u8>) {
     match kind {
-        Kind::Number(width) => print_number(value.into(), width, out),
+        OpraFieldKind::Number(width) => print_number(value.into(), width, out),
         // A code beyond seven bits is not a character; prints its low eight bits.
         _ => out.push(value as u8),
     }
@@ -72,20 +76,24 @@ fn print_chars(chars: Chars, width: u8, out: &mut Vec<u8>) {
     out.resize(end, b' ');
 }
 
-fn print_group(message: &Message<'_>, out: &mut Vec<u8>) {
+fn print_group(message: &OpraMessage<'_>, out: &mut Vec<u8>) {
     let Some(group) = message.group() else { return };
     print_field(message, group.count, out);
     for entry in message.entries() {
         for field in group.fields.iter().filter(|field| message.has(**field)) {
             let kind = field.kind(message.version());
             match (kind, field) {
-                (Kind::Chars(_), Field::Reserved1) => print_chars(entry.reserved, 0, out),
-                (Kind::Chars(width), Field::IndexValue) => print_chars(entry.value, width, out),
-                (Kind::Chars(width), Field::BidIndexValue) => print_chars(entry.bid, width, out),
-                (Kind::Chars(width), Field::OfferIndexValue) => {
+                (OpraFieldKind::Chars(_), Field::Reserved1) => print_chars(entry.reserved, 0, out),
+                (OpraFieldKind::Chars(width), Field::IndexValue) => {
+                    print_chars(entry.value, width, out)
+                }
+                (OpraFieldKind::Chars(width), Field::BidIndexValue) => {
+                    print_chars(entry.bid, width, out)
+                }
+                (OpraFieldKind::Chars(width), Field::OfferIndexValue) => {
                     print_chars(entry.offer, width, out)
                 }
-                (Kind::Chars(width), _) => print_chars(entry.symbol, width, out),
+                (OpraFieldKind::Chars(width), _) => print_chars(entry.symbol, width, out),
                 (_, Field::SpotValue) => print_value(entry.spot, kind, out),
                 _ => print_value(entry.decimal_placement, kind, out),
             }
@@ -103,7 +111,7 @@ pub fn print_packet(
     decoder: &mut impl Decode,
     packet: &[u8],
     out: &mut Vec<u8>,
-) -> Result<Summary, Error> {
+) -> Result<OpraSummary, OpraError> {
     out.push(SOH);
     let summary = decoder.decode_packet(packet, |message| {
         if message.index() > 0 {

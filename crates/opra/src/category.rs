@@ -1,6 +1,6 @@
 //! Message categories and their fields in wire order, for both versions.
 
-use crate::{Field, Version};
+use crate::{Field, OpraVersion};
 
 use Field::*;
 
@@ -120,22 +120,25 @@ const DEFAULT: &[Field] = &[Category, DefaultMessage];
 
 /// The group that follows the fields of an underlying value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct OpraGroup {
     /// The field that holds the number of entries.
     pub count: Field,
     /// The fields of an entry, in wire order.
     pub fields: &'static [Field],
 }
 
-const V2_LAST_SALE_GROUP: Group = Group { count: IndexCount, fields: &[IndexSymbol, IndexValue] };
-const V2_BID_OFFER_GROUP: Group =
-    Group { count: IndexCount, fields: &[IndexSymbol, BidIndexValue, OfferIndexValue] };
-const V1_LAST_SALE_GROUP: Group =
-    Group { count: IndexCount, fields: &[IndexSymbol, Reserved1, IndexValue] };
-const V1_BID_OFFER_GROUP: Group =
-    Group { count: IndexCount, fields: &[IndexSymbol, Reserved1, BidIndexValue, OfferIndexValue] };
-const SPOT_GROUP: Group =
-    Group { count: SpotCount, fields: &[FcoSymbol, DecimalPlacement, SpotValue] };
+const V2_LAST_SALE_GROUP: OpraGroup =
+    OpraGroup { count: IndexCount, fields: &[IndexSymbol, IndexValue] };
+const V2_BID_OFFER_GROUP: OpraGroup =
+    OpraGroup { count: IndexCount, fields: &[IndexSymbol, BidIndexValue, OfferIndexValue] };
+const V1_LAST_SALE_GROUP: OpraGroup =
+    OpraGroup { count: IndexCount, fields: &[IndexSymbol, Reserved1, IndexValue] };
+const V1_BID_OFFER_GROUP: OpraGroup = OpraGroup {
+    count: IndexCount,
+    fields: &[IndexSymbol, Reserved1, BidIndexValue, OfferIndexValue],
+};
+const SPOT_GROUP: OpraGroup =
+    OpraGroup { count: SpotCount, fields: &[FcoSymbol, DecimalPlacement, SpotValue] };
 
 impl Category {
     /// Returns the category of a code; unknown codes are default messages.
@@ -177,18 +180,18 @@ impl Category {
 
     /// Returns the fields of the category in `version` before any appendage and group, in wire
     /// order.
-    pub const fn fields(self, version: Version) -> &'static [Field] {
+    pub const fn fields(self, version: OpraVersion) -> &'static [Field] {
         match (self, version) {
-            (Self::Quote, Version::V2) => V2_QUOTE,
-            (Self::Quote, Version::V1) => V1_QUOTE,
-            (Self::LastSale, Version::V2) => V2_LAST_SALE,
-            (Self::LastSale, Version::V1) => V1_LAST_SALE,
-            (Self::OpenInterest, Version::V2) => V2_OPEN_INTEREST,
-            (Self::OpenInterest, Version::V1) => V1_OPEN_INTEREST,
-            (Self::EndOfDay, Version::V2) => V2_END_OF_DAY,
-            (Self::EndOfDay, Version::V1) => V1_END_OF_DAY,
-            (Self::FcoEndOfDay, Version::V2) => V2_FCO_END_OF_DAY,
-            (Self::FcoEndOfDay, Version::V1) => V1_FCO_END_OF_DAY,
+            (Self::Quote, OpraVersion::V2) => V2_QUOTE,
+            (Self::Quote, OpraVersion::V1) => V1_QUOTE,
+            (Self::LastSale, OpraVersion::V2) => V2_LAST_SALE,
+            (Self::LastSale, OpraVersion::V1) => V1_LAST_SALE,
+            (Self::OpenInterest, OpraVersion::V2) => V2_OPEN_INTEREST,
+            (Self::OpenInterest, OpraVersion::V1) => V1_OPEN_INTEREST,
+            (Self::EndOfDay, OpraVersion::V2) => V2_END_OF_DAY,
+            (Self::EndOfDay, OpraVersion::V1) => V1_END_OF_DAY,
+            (Self::FcoEndOfDay, OpraVersion::V2) => V2_FCO_END_OF_DAY,
+            (Self::FcoEndOfDay, OpraVersion::V1) => V1_FCO_END_OF_DAY,
             (Self::FcoLastSale, _) => V2_FCO_LAST_SALE,
             (Self::FcoQuote, _) => V2_FCO_QUOTE,
             (Self::Administrative | Self::Control, _) => TEXT,
@@ -199,15 +202,15 @@ impl Category {
 }
 
 /// Returns the group of an underlying value of `message_type`; `None` if the type has no body.
-pub const fn group_of(version: Version, message_type: u32) -> Option<Group> {
+pub const fn group_of(version: OpraVersion, message_type: u32) -> Option<OpraGroup> {
     if message_type > 0x7F {
         return None;
     }
     match (message_type as u8, version) {
-        (b' ', Version::V1) => Some(V1_LAST_SALE_GROUP),
-        (b' ', Version::V2) => Some(V2_LAST_SALE_GROUP),
-        (b'I', Version::V1) => Some(V1_BID_OFFER_GROUP),
-        (b'I', Version::V2) => Some(V2_BID_OFFER_GROUP),
+        (b' ', OpraVersion::V1) => Some(V1_LAST_SALE_GROUP),
+        (b' ', OpraVersion::V2) => Some(V2_LAST_SALE_GROUP),
+        (b'I', OpraVersion::V1) => Some(V1_BID_OFFER_GROUP),
+        (b'I', OpraVersion::V2) => Some(V2_BID_OFFER_GROUP),
         (b'F' | b'C', _) => Some(SPOT_GROUP),
         _ => None,
     }
@@ -242,20 +245,20 @@ impl Appendage {
     ///
     /// In version 1.03 it ends with a reserved field. Samples show this after a best offer; for a
     /// best bid without best offer it is an assumption.
-    pub const fn fields(self, version: Version) -> &'static [Field] {
+    pub const fn fields(self, version: OpraVersion) -> &'static [Field] {
         match (version, self.best_bid, self.best_offer) {
             (_, false, false) => &[],
-            (Version::V2, true, false) => &BEST_BID,
-            (Version::V2, false, true) => &BEST_OFFER,
-            (Version::V2, true, true) => V2_BEST,
-            (Version::V1, true, false) => V1_BEST_BID,
-            (Version::V1, false, true) => V1_BEST_OFFER,
-            (Version::V1, true, true) => V1_BEST,
+            (OpraVersion::V2, true, false) => &BEST_BID,
+            (OpraVersion::V2, false, true) => &BEST_OFFER,
+            (OpraVersion::V2, true, true) => V2_BEST,
+            (OpraVersion::V1, true, false) => V1_BEST_BID,
+            (OpraVersion::V1, false, true) => V1_BEST_OFFER,
+            (OpraVersion::V1, true, true) => V1_BEST,
         }
     }
 
     /// Returns the fields of the appendage as a mask.
-    pub const fn bits(self, version: Version) -> u64 {
+    pub const fn bits(self, version: OpraVersion) -> u64 {
         mask(self.fields(version))
     }
 }
@@ -282,8 +285,8 @@ static BASE_BITS: [[u64; 11]; 2] = {
     let mut table = [[0; 11]; 2];
     let mut index = 0;
     while index < 11 {
-        table[0][index] = mask(CATEGORIES[index].fields(Version::V1));
-        table[1][index] = mask(CATEGORIES[index].fields(Version::V2));
+        table[0][index] = mask(CATEGORIES[index].fields(OpraVersion::V1));
+        table[1][index] = mask(CATEGORIES[index].fields(OpraVersion::V2));
         index += 1;
     }
     table
@@ -305,14 +308,19 @@ const CATEGORIES: [Category; 11] = [
 ];
 
 /// Returns [`Category::fields`] as a mask.
-pub(crate) fn base_bits(category: Category, version: Version) -> u64 {
+pub(crate) fn base_bits(category: Category, version: OpraVersion) -> u64 {
     BASE_BITS[version as usize][category as usize]
 }
 
 /// Returns all fields of a message as a mask, from its category, type and BBO indicator.
 ///
 /// An unknown BBO indicator adds no fields.
-pub(crate) fn field_bits(version: Version, category: Category, message_type: u32, bbo: u32) -> u64 {
+pub(crate) fn field_bits(
+    version: OpraVersion,
+    category: Category,
+    message_type: u32,
+    bbo: u32,
+) -> u64 {
     let extra = match category {
         Category::Quote => appendage_of(bbo).map_or(0, |appendage| appendage.bits(version)),
         Category::Underlying => group_of(version, message_type)
@@ -330,7 +338,7 @@ mod tests {
     fn masks_are_those_of_the_specification() {
         let bits = |code: u8, message_type: u8, bbo: u8| {
             let category = Category::from_code(code.into());
-            field_bits(Version::V2, category, message_type.into(), bbo.into())
+            field_bits(OpraVersion::V2, category, message_type.into(), bbo.into())
         };
         assert_eq!(bits(b'k', b' ', b'A'), 0x7E00_9FFF);
         assert_eq!(bits(b'k', b' ', b'C'), 0x78_7E00_9FFF);
@@ -354,13 +362,13 @@ mod tests {
         for (index, category) in CATEGORIES.into_iter().enumerate() {
             assert_eq!(category as usize, index);
         }
-        assert_eq!((Version::V1 as usize, Version::V2 as usize), (0, 1));
+        assert_eq!((OpraVersion::V1 as usize, OpraVersion::V2 as usize), (0, 1));
     }
 
     #[test]
     fn wire_order_ascends_in_version_2() {
         for code in 0..128 {
-            let fields = Category::from_code(code).fields(Version::V2);
+            let fields = Category::from_code(code).fields(OpraVersion::V2);
             assert!(fields.is_sorted(), "{}", code as u8 as char);
         }
     }
@@ -372,9 +380,9 @@ mod tests {
             let bid = BEST_BID.into_iter().filter(|_| appendage.best_bid);
             let fields: Vec<Field> =
                 bid.chain(BEST_OFFER.into_iter().filter(|_| appendage.best_offer)).collect();
-            assert_eq!(appendage.fields(Version::V2), fields, "{}", code as u8 as char);
+            assert_eq!(appendage.fields(OpraVersion::V2), fields, "{}", code as u8 as char);
             let reserved = if fields.is_empty() { &[][..] } else { &[Reserved2] };
-            assert_eq!(appendage.fields(Version::V1), [&fields, reserved].concat());
+            assert_eq!(appendage.fields(OpraVersion::V1), [&fields, reserved].concat());
         }
     }
 
@@ -383,11 +391,11 @@ mod tests {
         let reserved = Reserved1.bit() | Reserved2.bit();
         for code in 0..128 {
             let category = Category::from_code(code);
-            assert_eq!(field_bits(Version::V2, category, 32, b'O'.into()) & reserved, 0);
+            assert_eq!(field_bits(OpraVersion::V2, category, 32, b'O'.into()) & reserved, 0);
         }
         let bits = |code: u8| {
             let category = Category::from_code(code.into());
-            field_bits(Version::V1, category, b'I'.into(), b'C'.into()) & reserved
+            field_bits(OpraVersion::V1, category, b'I'.into(), b'C'.into()) & reserved
         };
         assert!(b"kadf".iter().all(|code| bits(*code) == reserved));
         assert!(b"FY".iter().all(|code| bits(*code) == Reserved1.bit()));

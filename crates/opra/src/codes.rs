@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::{Category, Field, Message, Price};
+use crate::{Category, Field, OpraMessage, Price};
 
 impl Field {
     /// Returns the field that holds this price's denominator code.
@@ -29,14 +29,14 @@ impl Field {
 
 /// A decimal number: `digits / 10^places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decimal {
+pub struct OpraDecimal {
     /// The digits as an integer.
     pub digits: u32,
     /// Number of digits after the decimal point.
     pub places: u32,
 }
 
-impl fmt::Display for Decimal {
+impl fmt::Display for OpraDecimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scale = 10_u64.saturating_pow(self.places);
         let (whole, rest) = (u64::from(self.digits) / scale, u64::from(self.digits) % scale);
@@ -49,17 +49,17 @@ impl fmt::Display for Decimal {
 
 impl Price {
     /// Returns the price as a decimal; `None` if its denominator is not a valid code.
-    pub fn decimal(self) -> Option<Decimal> {
+    pub fn decimal(self) -> Option<OpraDecimal> {
         let places = match u8::try_from(self.denominator).ok()? {
             code @ b'A'..=b'H' => u32::from(code - b'A') + 1,
             b'I' => 0,
             _ => return None,
         };
-        Some(Decimal { digits: self.value, places })
+        Some(OpraDecimal { digits: self.value, places })
     }
 }
 
-impl Message<'_> {
+impl OpraMessage<'_> {
     /// Returns the price in a field; `None` if the message has no such field or no denominator for
     /// it.
     pub fn price(&self, field: Field) -> Option<Price> {
@@ -275,7 +275,7 @@ fn month_name(code: u8) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, Version, appendage_of};
+    use crate::{OpraMessageDraft, OpraVersion, appendage_of};
 
     #[test]
     fn denominators_say_where_the_point_is() {
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn codes_are_named_by_their_category_and_prices_by_their_denominator() {
-        let mut draft = Draft::new(Version::V2);
+        let mut draft = OpraMessageDraft::new(OpraVersion::V2);
         Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
         draft.set_seq_num(1);
         for (field, value) in [

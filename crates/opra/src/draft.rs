@@ -1,24 +1,25 @@
 //! A message under construction, to be encoded.
 
-use crate::record::{GROUP_BITS, RESERVED_BITS, Record, lane, lane_of, span};
+use crate::record::{GROUP_BITS, OpraRecord, RESERVED_BITS, lane, lane_of, span};
 use crate::{
-    Category, Chars, EncodeError, EncodeErrorKind, Entry, Field, Message, TEXT_CHARS_MAX, Version,
+    Category, Chars, Field, OpraEncodeError, OpraEncodeErrorKind, OpraEntry, OpraMessage,
+    OpraVersion, TEXT_CHARS_MAX,
 };
 
 /// A message under construction. Values persist until they are set again, so the next message of
 /// the same option needs only what changed.
 #[derive(Clone, Debug)]
-pub struct Draft {
-    version: Version,
-    record: Record,
-    entries: Vec<Entry>,
+pub struct OpraMessageDraft {
+    version: OpraVersion,
+    record: OpraRecord,
+    entries: Vec<OpraEntry>,
     text: Vec<u8>,
 }
 
-impl Draft {
+impl OpraMessageDraft {
     /// Creates an empty draft.
-    pub fn new(version: Version) -> Self {
-        Self { version, record: Record::default(), entries: Vec::new(), text: Vec::new() }
+    pub fn new(version: OpraVersion) -> Self {
+        Self { version, record: OpraRecord::default(), entries: Vec::new(), text: Vec::new() }
     }
 
     /// Removes all values.
@@ -29,7 +30,7 @@ impl Draft {
     }
 
     /// Copies all values of `message`.
-    pub fn copy_from(&mut self, message: &Message<'_>) {
+    pub fn copy_from(&mut self, message: &OpraMessage<'_>) {
         self.version = message.version;
         self.record = message.record.clone();
         self.entries.clear();
@@ -81,13 +82,13 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`EncodeErrorKind::NotAscii`] or [`EncodeErrorKind::FieldTooLong`].
-    pub fn set_text(&mut self, field: Field, text: &str) -> Result<(), EncodeError> {
+    /// [`OpraEncodeErrorKind::NotAscii`] or [`OpraEncodeErrorKind::FieldTooLong`].
+    pub fn set_text(&mut self, field: Field, text: &str) -> Result<(), OpraEncodeError> {
         if !text.is_ascii() {
-            return Err(EncodeError::new(EncodeErrorKind::NotAscii, Some(field)));
+            return Err(OpraEncodeError::new(OpraEncodeErrorKind::NotAscii, Some(field)));
         }
         if text.len() > TEXT_CHARS_MAX {
-            return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(field)));
+            return Err(OpraEncodeError::new(OpraEncodeErrorKind::FieldTooLong, Some(field)));
         }
         if matches!(field, Field::Text | Field::DefaultMessage) {
             self.text.clear();
@@ -99,7 +100,7 @@ impl Draft {
     }
 
     /// Sets the entries of an underlying value, but not their count.
-    pub fn set_entries(&mut self, entries: &[Entry]) {
+    pub fn set_entries(&mut self, entries: &[OpraEntry]) {
         self.entries.clear();
         self.entries.extend_from_slice(entries);
     }
@@ -118,17 +119,17 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`EncodeErrorKind::MissingValue`] if a number that the category needs was not set.
-    pub fn message(&mut self) -> Result<Message<'_>, EncodeError> {
+    /// [`OpraEncodeErrorKind::MissingValue`] if a number that the category needs was not set.
+    pub fn message(&mut self) -> Result<OpraMessage<'_>, OpraEncodeError> {
         let fields = self.record.message_bits(self.version) & !self.absent_bits();
         let strings = Field::Symbol.bit() | Field::Text.bit() | Field::DefaultMessage.bit();
         let missing = fields & !self.record.defined & !(strings | GROUP_BITS | RESERVED_BITS);
         if let Some(field) = crate::field::fields_of(missing).next() {
-            return Err(EncodeError::new(EncodeErrorKind::MissingValue, Some(field)));
+            return Err(OpraEncodeError::new(OpraEncodeErrorKind::MissingValue, Some(field)));
         }
         self.record.fields = fields;
         self.record.changed = fields;
-        Ok(Message {
+        Ok(OpraMessage {
             record: &self.record,
             entries: &self.entries,
             text: &self.text,

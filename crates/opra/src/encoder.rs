@@ -8,21 +8,21 @@ pub(crate) mod flat;
 
 use std::fmt;
 
-use crate::bottom_up::Engine;
+use crate::bottom_up::BottomUpEngine;
 use crate::category::mask;
-use crate::field::{Kind, fields_of};
+use crate::field::{OpraFieldKind, fields_of};
 use crate::packet::{ETX, HEADER_BYTES_V2, LENGTH_TO_END, PACKET_BYTES_MAX, SOH, VERSION_2};
-use crate::record::{GROUP_BITS, RESERVED_BITS, Record, lane, lane_of, span, span_parts};
-use crate::writer::Writer;
+use crate::record::{GROUP_BITS, OpraRecord, RESERVED_BITS, lane, lane_of, span, span_parts};
+use crate::writer::OpraWriter;
 use crate::{
-    Category, Chars, Entry, Field, GROUP_ENTRIES_MAX, Group, Message, TEXT_CHARS_MAX, Version,
-    WireText,
+    Category, Chars, Field, GROUP_ENTRIES_MAX, OpraEntry, OpraGroup, OpraMessage, OpraVersion,
+    TEXT_CHARS_MAX, WireText,
 };
 
 /// The reason why a message or packet was not encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EncodeErrorKind {
+pub enum OpraEncodeErrorKind {
     /// A string became empty after it had characters in the same packet, which the format cannot
     /// express. Start a new packet.
     EmptyString,
@@ -49,33 +49,33 @@ pub enum EncodeErrorKind {
 
 /// An encoding error: kind and field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EncodeError {
+pub struct OpraEncodeError {
     /// The kind of error.
-    pub kind: EncodeErrorKind,
+    pub kind: OpraEncodeErrorKind,
     /// The field with the error, if it is in one.
     pub field: Option<Field>,
 }
 
-impl EncodeError {
-    pub(crate) fn new(kind: EncodeErrorKind, field: Option<Field>) -> Self {
+impl OpraEncodeError {
+    pub(crate) fn new(kind: OpraEncodeErrorKind, field: Option<Field>) -> Self {
         Self { kind, field }
     }
 }
 
-impl fmt::Display for EncodeError {
+impl fmt::Display for OpraEncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
-            EncodeErrorKind::EmptyString => "an empty string cannot follow another in a packet",
-            EncodeErrorKind::FieldTooLong => "value too long for its field",
-            EncodeErrorKind::GroupCount => "group count does not fit the entries",
-            EncodeErrorKind::LastMessage => "no message can follow one of 255 bytes or more",
-            EncodeErrorKind::LooksLikeV2 => {
+            OpraEncodeErrorKind::EmptyString => "an empty string cannot follow another in a packet",
+            OpraEncodeErrorKind::FieldTooLong => "value too long for its field",
+            OpraEncodeErrorKind::GroupCount => "group count does not fit the entries",
+            OpraEncodeErrorKind::LastMessage => "no message can follow one of 255 bytes or more",
+            OpraEncodeErrorKind::LooksLikeV2 => {
                 "a packet of 1.03 cannot begin with a message of two bytes"
             }
-            EncodeErrorKind::MissingValue => "value not set",
-            EncodeErrorKind::NotAscii => "text is not ASCII",
-            EncodeErrorKind::PacketFull => "packet full",
-            EncodeErrorKind::Version => "message of another version",
+            OpraEncodeErrorKind::MissingValue => "value not set",
+            OpraEncodeErrorKind::NotAscii => "text is not ASCII",
+            OpraEncodeErrorKind::PacketFull => "packet full",
+            OpraEncodeErrorKind::Version => "message of another version",
         })?;
         match self.field {
             Some(field) => write!(f, ": field {}", field.name()),
@@ -84,7 +84,7 @@ impl fmt::Display for EncodeError {
     }
 }
 
-impl std::error::Error for EncodeError {}
+impl std::error::Error for OpraEncodeError {}
 
 /// The largest message count in the header of version 2.0.
 const MESSAGES_MAX: u32 = 999;
@@ -95,38 +95,38 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// Encodes messages into packets.
 #[derive(Debug)]
-pub struct Encoder {
-    version: Version,
+pub struct OpraEncoder {
+    version: OpraVersion,
     engine: flat::FlatWriter,
     buffer: Vec<u8>,
     len: usize,
     /// The decoder's dictionary after the last message; texts are ranges of `buffer`.
-    record: Record,
+    record: OpraRecord,
     header_seq_num: u64,
     messages: u32,
     /// The last message has no explicit length, so it ends the packet.
     is_closed: bool,
 }
 
-impl Encoder {
+impl OpraEncoder {
     /// Creates an encoder for one version with the fastest engine of this CPU. Call
-    /// [`Encoder::begin`] before the first message.
-    pub fn new(version: Version) -> Self {
-        Self::with(version, Engine::detect())
+    /// [`OpraEncoder::begin`] before the first message.
+    pub fn new(version: OpraVersion) -> Self {
+        Self::with(version, BottomUpEngine::detect())
     }
 
     /// Creates an encoder with `engine`; `None` if this CPU does not support it.
-    pub fn with_engine(version: Version, engine: Engine) -> Option<Self> {
-        Engine::available().contains(&engine).then(|| Self::with(version, engine))
+    pub fn with_engine(version: OpraVersion, engine: BottomUpEngine) -> Option<Self> {
+        BottomUpEngine::available().contains(&engine).then(|| Self::with(version, engine))
     }
 
-    fn with(version: Version, engine: Engine) -> Self {
+    fn with(version: OpraVersion, engine: BottomUpEngine) -> Self {
         let mut encoder = Self {
             version,
             engine: flat::FlatWriter::new(engine),
             buffer: vec![0; PACKET_BYTES_MAX + MESSAGE_BYTES_MAX],
             len: 0,
-            record: Record::default(),
+            record: OpraRecord::default(),
             header_seq_num: 0,
             messages: 0,
             is_closed: false,
@@ -142,8 +142,8 @@ impl Encoder {
         self.messages = 0;
         self.is_closed = false;
         self.len = match self.version {
-            Version::V1 => 1,
-            Version::V2 => HEADER_BYTES_V2,
+            OpraVersion::V1 => 1,
+            OpraVersion::V2 => HEADER_BYTES_V2,
         };
     }
 
@@ -157,16 +157,19 @@ impl Encoder {
         self.messages
     }
 
-    /// Ends the packet and returns its bytes, which remain valid until the next [`Encoder::begin`].
+    /// Ends the packet and returns its bytes, which remain valid until the next [`OpraEncoder::begin`].
     ///
     /// # Errors
     ///
-    /// [`EncodeErrorKind::FieldTooLong`] if the header's sequence number has more than ten digits.
-    pub fn finish(&mut self) -> Result<&[u8], EncodeError> {
+    /// [`OpraEncodeErrorKind::FieldTooLong`] if the header's sequence number has more than ten digits.
+    pub fn finish(&mut self) -> Result<&[u8], OpraEncodeError> {
         self.buffer[0] = SOH;
-        if self.version == Version::V2 {
+        if self.version == OpraVersion::V2 {
             if self.header_seq_num > HEADER_SEQ_NUM_MAX {
-                return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(Field::SeqNum)));
+                return Err(OpraEncodeError::new(
+                    OpraEncodeErrorKind::FieldTooLong,
+                    Some(Field::SeqNum),
+                ));
             }
             self.buffer[1] = VERSION_2;
             print_digits(&mut self.buffer[2..12], self.header_seq_num);
@@ -180,17 +183,17 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// See [`EncodeErrorKind`].
-    pub fn push(&mut self, message: &Message<'_>) -> Result<(), EncodeError> {
-        let fail = |kind| Err(EncodeError::new(kind, None));
+    /// See [`OpraEncodeErrorKind`].
+    pub fn push(&mut self, message: &OpraMessage<'_>) -> Result<(), OpraEncodeError> {
+        let fail = |kind| Err(OpraEncodeError::new(kind, None));
         if message.version() != self.version {
-            return fail(EncodeErrorKind::Version);
+            return fail(OpraEncodeErrorKind::Version);
         }
         if self.is_closed {
-            return fail(EncodeErrorKind::LastMessage);
+            return fail(OpraEncodeErrorKind::LastMessage);
         }
-        if self.messages == MESSAGES_MAX && self.version == Version::V2 {
-            return fail(EncodeErrorKind::PacketFull);
+        if self.messages == MESSAGES_MAX && self.version == OpraVersion::V2 {
+            return fail(OpraEncodeErrorKind::PacketFull);
         }
         let differing = self.engine.differing(&self.record.numbers, &message.record.numbers);
         let sent = self.sent(message, differing)?;
@@ -198,7 +201,7 @@ impl Encoder {
         let is_near_end = self.len + MESSAGE_BYTES_MAX > PACKET_BYTES_MAX;
         let before = is_near_end.then(|| self.record.clone());
         let end = match self.version {
-            Version::V2 if sent & !FLAT_BITS == 0 => self
+            OpraVersion::V2 if sent & !FLAT_BITS == 0 => self
                 .write_flat(message, sent, differing)
                 .unwrap_or_else(|| self.write_any(message, sent)),
             _ => self.write_any(message, sent),
@@ -206,11 +209,11 @@ impl Encoder {
         let len = end - self.len - 1;
         if end + 1 > PACKET_BYTES_MAX {
             self.record = before.unwrap_or_default();
-            return fail(EncodeErrorKind::PacketFull);
+            return fail(OpraEncodeErrorKind::PacketFull);
         }
-        if self.version == Version::V1 && self.messages == 0 && len == usize::from(VERSION_2) {
+        if self.version == OpraVersion::V1 && self.messages == 0 && len == usize::from(VERSION_2) {
             self.record.reset();
-            return fail(EncodeErrorKind::LooksLikeV2);
+            return fail(OpraEncodeErrorKind::LooksLikeV2);
         }
         self.is_closed = len >= usize::from(LENGTH_TO_END);
         self.buffer[self.len] = u8::try_from(len).unwrap_or(LENGTH_TO_END);
@@ -222,7 +225,12 @@ impl Encoder {
     /// Writes a message of version 2.0 whose fields to send are integers and a symbol, if their
     /// values have the usual size. Returns its end.
     #[inline]
-    fn write_flat(&mut self, message: &Message<'_>, sent: u64, differing: u64) -> Option<usize> {
+    fn write_flat(
+        &mut self,
+        message: &OpraMessage<'_>,
+        sent: u64,
+        differing: u64,
+    ) -> Option<usize> {
         let values = flat::FlatValues::of(message, sent)?;
         let start = self.len + 1;
         let room = self.buffer.get_mut(start..)?.first_chunk_mut()?;
@@ -250,8 +258,8 @@ impl Encoder {
     }
 
     /// Writes a message of any shape and returns its end.
-    fn write_any(&mut self, message: &Message<'_>, sent: u64) -> usize {
-        let mut writer = Writer { buffer: &mut self.buffer, offset: self.len + 1 };
+    fn write_any(&mut self, message: &OpraMessage<'_>, sent: u64) -> usize {
+        let mut writer = OpraWriter { buffer: &mut self.buffer, offset: self.len + 1 };
         writer.presence_map(slots(sent, self.version));
         write_fields(message, sent, &mut writer);
         let end = writer.offset;
@@ -260,7 +268,7 @@ impl Encoder {
     }
 
     /// Returns the fields to send after checking that they can be encoded.
-    fn sent(&self, message: &Message<'_>, differing: u64) -> Result<u64, EncodeError> {
+    fn sent(&self, message: &OpraMessage<'_>, differing: u64) -> Result<u64, OpraEncodeError> {
         let fields = message.fields();
         let mut sent = fields & (differing | !self.record.defined);
         sent &= !(WIDE_BITS | GROUP_BITS);
@@ -271,7 +279,7 @@ impl Encoder {
             let symbol = message.record.chars(Field::Symbol);
             sent |= chars_bit(Field::Symbol, symbol, self.record.chars(Field::Symbol))?;
         }
-        if self.version == Version::V1 {
+        if self.version == OpraVersion::V1 {
             sent |= self.reserved_bits(message)?;
         }
         match message.category() {
@@ -285,13 +293,16 @@ impl Encoder {
         Ok(sent)
     }
 
-    fn seq_num_bit(&self, seq_num: u64) -> Result<u64, EncodeError> {
+    fn seq_num_bit(&self, seq_num: u64) -> Result<u64, OpraEncodeError> {
         let seq_num_max = match self.version {
-            Version::V1 => u64::from(u32::MAX),
-            Version::V2 => (1 << 35) - 1,
+            OpraVersion::V1 => u64::from(u32::MAX),
+            OpraVersion::V2 => (1 << 35) - 1,
         };
         if seq_num > seq_num_max {
-            return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(Field::SeqNum)));
+            return Err(OpraEncodeError::new(
+                OpraEncodeErrorKind::FieldTooLong,
+                Some(Field::SeqNum),
+            ));
         }
         let next = self.record.seq_num().wrapping_add(1);
         let counted = self.record.defined & Field::SeqNum.bit() != 0 && seq_num == next;
@@ -299,11 +310,11 @@ impl Encoder {
     }
 
     /// Returns the reserved fields to send, except for those of group entries.
-    fn reserved_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
-        let possible = message.record.message_bits(Version::V1) & RESERVED_BITS;
+    fn reserved_bits(&self, message: &OpraMessage<'_>) -> Result<u64, OpraEncodeError> {
+        let possible = message.record.message_bits(OpraVersion::V1) & RESERVED_BITS;
         let lost = possible & self.record.defined & !message.fields();
         if let Some(field) = fields_of(lost).next() {
-            return Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(field)));
+            return Err(OpraEncodeError::new(OpraEncodeErrorKind::EmptyString, Some(field)));
         }
         fields_of(possible).try_fold(0, |sent, field| match message.chars(field) {
             Some(chars) => Ok(sent | chars_bit(field, chars, self.record.chars(field))?),
@@ -311,17 +322,17 @@ impl Encoder {
         })
     }
 
-    fn text_bit(&self, field: Field, message: &Message<'_>) -> Result<u64, EncodeError> {
+    fn text_bit(&self, field: Field, message: &OpraMessage<'_>) -> Result<u64, OpraEncodeError> {
         let text = message.text().unwrap_or_default();
         let (start, len) = span_parts(self.record.wide[lane_of(field)]);
         let previous = WireText::new(&self.buffer[start..start + len]);
         if text.len() > TEXT_CHARS_MAX {
-            return Err(EncodeError::new(EncodeErrorKind::FieldTooLong, Some(field)));
+            return Err(OpraEncodeError::new(OpraEncodeErrorKind::FieldTooLong, Some(field)));
         }
         match text == previous {
             true => Ok(0),
             false if text.is_empty() => {
-                Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(field)))
+                Err(OpraEncodeError::new(OpraEncodeErrorKind::EmptyString, Some(field)))
             }
             false => Ok(field.bit()),
         }
@@ -329,12 +340,12 @@ impl Encoder {
 
     /// Returns the group fields to send. A field is omitted if every entry has the dictionary's
     /// value.
-    fn group_bits(&self, message: &Message<'_>) -> Result<u64, EncodeError> {
+    fn group_bits(&self, message: &OpraMessage<'_>) -> Result<u64, OpraEncodeError> {
         let Some(group) = message.group() else { return Ok(0) };
         let count = message.record.number(group.count);
         let entries = message.entries();
         if usize::try_from(count) != Ok(entries.len()) || count > GROUP_ENTRIES_MAX {
-            return Err(EncodeError::new(EncodeErrorKind::GroupCount, Some(group.count)));
+            return Err(OpraEncodeError::new(OpraEncodeErrorKind::GroupCount, Some(group.count)));
         }
         let mut sent = 0;
         for field in group.fields.iter().filter(|field| message.has(**field)) {
@@ -356,14 +367,14 @@ impl Encoder {
             let has_empty =
                 members.any(|member| matches!(member, EncoderMember::Chars(c) if c.is_empty()));
             if sent & field.bit() != 0 && has_empty {
-                return Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(*field)));
+                return Err(OpraEncodeError::new(OpraEncodeErrorKind::EmptyString, Some(*field)));
             }
         }
         Ok(sent)
     }
 
     /// Updates the dictionary to the decoder's state after the message.
-    fn store(&mut self, message: &Message<'_>, sent: u64, end: usize) {
+    fn store(&mut self, message: &OpraMessage<'_>, sent: u64, end: usize) {
         self.record.defined |= sent;
         let entry_fields = sent & message.group().map_or(0, |group| mask(group.fields));
         for field in fields_of(sent & !WIDE_BITS & !GROUP_BITS) {
@@ -400,34 +411,34 @@ const CHARS_BITS: u64 = Field::Symbol.bit() | RESERVED_BITS;
 /// Fields whose value is a single word.
 const FLAT_BITS: u64 = !(TEXT_BITS | GROUP_BITS);
 
-fn chars_bit(field: Field, chars: Chars, previous: Chars) -> Result<u64, EncodeError> {
+fn chars_bit(field: Field, chars: Chars, previous: Chars) -> Result<u64, OpraEncodeError> {
     if chars == previous {
         return Ok(0);
     }
     let kind = match chars.len() {
-        0 => EncodeErrorKind::EmptyString,
-        len if len > field.bytes_max() => EncodeErrorKind::FieldTooLong,
+        0 => OpraEncodeErrorKind::EmptyString,
+        len if len > field.bytes_max() => OpraEncodeErrorKind::FieldTooLong,
         _ => return Ok(field.bit()),
     };
-    Err(EncodeError::new(kind, Some(field)))
+    Err(OpraEncodeError::new(kind, Some(field)))
 }
 
 /// Returns the presence map of some fields: slot n is bit n.
-fn slots(sent: u64, version: Version) -> u64 {
+fn slots(sent: u64, version: OpraVersion) -> u64 {
     match version {
-        Version::V2 => sent,
-        Version::V1 => fields_of(sent).fold(0, |slots, field| slots | 1 << field.slot(version)),
+        OpraVersion::V2 => sent,
+        OpraVersion::V1 => fields_of(sent).fold(0, |slots, field| slots | 1 << field.slot(version)),
     }
 }
 
-fn write_fields(message: &Message<'_>, sent: u64, writer: &mut Writer<'_>) {
+fn write_fields(message: &OpraMessage<'_>, sent: u64, writer: &mut OpraWriter<'_>) {
     match message.version() {
-        Version::V2 => {
+        OpraVersion::V2 => {
             for field in fields_of(sent & !GROUP_BITS) {
                 write_field(message, field, writer);
             }
         }
-        Version::V1 => {
+        OpraVersion::V1 => {
             let count = message.group().map(|group| group.count);
             for field in message.wire_order().chain(count) {
                 if sent & field.bit() != 0 {
@@ -442,16 +453,23 @@ fn write_fields(message: &Message<'_>, sent: u64, writer: &mut Writer<'_>) {
 }
 
 #[inline]
-fn write_field(message: &Message<'_>, field: Field, writer: &mut Writer<'_>) {
-    match field.kind(Version::V2) {
-        Kind::Character | Kind::Number(_) => writer.integer(message.record.number(field).into()),
-        Kind::SeqNum(_) => writer.integer(message.record.seq_num()),
-        Kind::Chars(_) => writer.chars(message.record.chars(field)),
-        Kind::Text => writer.text(message.text().unwrap_or_default()),
+fn write_field(message: &OpraMessage<'_>, field: Field, writer: &mut OpraWriter<'_>) {
+    match field.kind(OpraVersion::V2) {
+        OpraFieldKind::Character | OpraFieldKind::Number(_) => {
+            writer.integer(message.record.number(field).into())
+        }
+        OpraFieldKind::SeqNum(_) => writer.integer(message.record.seq_num()),
+        OpraFieldKind::Chars(_) => writer.chars(message.record.chars(field)),
+        OpraFieldKind::Text => writer.text(message.text().unwrap_or_default()),
     }
 }
 
-fn write_group(message: &Message<'_>, group: Group, sent: u64, writer: &mut Writer<'_>) {
+fn write_group(
+    message: &OpraMessage<'_>,
+    group: OpraGroup,
+    sent: u64,
+    writer: &mut OpraWriter<'_>,
+) {
     for entry in message.entries() {
         for field in group.fields.iter().filter(|field| sent & field.bit() != 0) {
             match member(entry, *field) {
@@ -468,7 +486,7 @@ enum EncoderMember {
     Chars(Chars),
 }
 
-fn member(entry: &Entry, field: Field) -> EncoderMember {
+fn member(entry: &OpraEntry, field: Field) -> EncoderMember {
     match field {
         Field::Reserved1 => EncoderMember::Chars(entry.reserved),
         Field::IndexValue => EncoderMember::Chars(entry.value),

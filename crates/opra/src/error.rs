@@ -8,7 +8,7 @@ use crate::Field;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
-pub enum ErrorKind {
+pub enum OpraErrorKind {
     /// The packet does not begin with 0x01.
     StartByte,
     /// The message lengths do not lead to a closing 0x03.
@@ -29,7 +29,7 @@ pub enum ErrorKind {
     PresenceMapBits,
     /// The message has bytes after its last field.
     LeftoverBytes,
-    /// The grammar of a [`crate::grammar::Decoder`] does not match the packet, in which the
+    /// The grammar of a [`crate::grammar::GrammarDecoder`] does not match the packet, in which the
     /// reference decoder finds no error.
     Grammar,
 }
@@ -37,9 +37,9 @@ pub enum ErrorKind {
 /// A decoding error and its position. The rest of the packet cannot be decoded, because its
 /// dictionary may be wrong; the next packet starts with an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Error {
+pub struct OpraError {
     /// The kind of error.
-    pub kind: ErrorKind,
+    pub kind: OpraErrorKind,
     /// The field that was being decoded, if any.
     pub field: Option<Field>,
     /// Index of the message in the packet; the number of messages for an error after the last.
@@ -48,11 +48,11 @@ pub struct Error {
     pub offset: u32,
 }
 
-const _: () = assert!(size_of::<Error>() <= 16, "errors travel by value on the hot path");
+const _: () = assert!(size_of::<OpraError>() <= 16, "errors travel by value on the hot path");
 
-impl Error {
+impl OpraError {
     pub(crate) fn new(
-        kind: ErrorKind,
+        kind: OpraErrorKind,
         field: Option<Field>,
         message: usize,
         offset: usize,
@@ -73,41 +73,41 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for OpraError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "message {} at offset {}: {}", self.message, self.offset, self.cause())?;
         match (self.kind, self.field) {
-            (ErrorKind::MissingValue, _) | (_, None) => Ok(()),
+            (OpraErrorKind::MissingValue, _) | (_, None) => Ok(()),
             (_, Some(field)) => write!(f, " in field {}", field.name()),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for OpraError {}
 
 /// An error without its position; prints as the fixed words of conformance cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCause {
-    kind: ErrorKind,
+    kind: OpraErrorKind,
     field: Option<Field>,
 }
 
 impl fmt::Display for ErrorCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
-            ErrorKind::StartByte => "no start byte",
-            ErrorKind::EndByte => "no end byte",
-            ErrorKind::PacketTooLong => "packet too long",
-            ErrorKind::EndOfInput => "end of input",
-            ErrorKind::FieldTooLong => "field too long",
-            ErrorKind::MissingValue => {
+            OpraErrorKind::StartByte => "no start byte",
+            OpraErrorKind::EndByte => "no end byte",
+            OpraErrorKind::PacketTooLong => "packet too long",
+            OpraErrorKind::EndOfInput => "end of input",
+            OpraErrorKind::FieldTooLong => "field too long",
+            OpraErrorKind::MissingValue => {
                 return write!(f, "missing value {}", self.field.map_or("?", Field::name));
             }
-            ErrorKind::BboIndicator => "unknown BBO indicator",
-            ErrorKind::GroupCount => "too many group entries",
-            ErrorKind::PresenceMapBits => "presence bits outside the category",
-            ErrorKind::LeftoverBytes => "bytes left over",
-            ErrorKind::Grammar => "the grammar does not fit the packet",
+            OpraErrorKind::BboIndicator => "unknown BBO indicator",
+            OpraErrorKind::GroupCount => "too many group entries",
+            OpraErrorKind::PresenceMapBits => "presence bits outside the category",
+            OpraErrorKind::LeftoverBytes => "bytes left over",
+            OpraErrorKind::Grammar => "the grammar does not fit the packet",
         })
     }
 }
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn an_error_says_place_and_field() {
-        let error = Error::new(ErrorKind::FieldTooLong, Some(Field::Bid), 2, 40);
+        let error = OpraError::new(OpraErrorKind::FieldTooLong, Some(Field::Bid), 2, 40);
         assert_eq!(error.to_string(), "message 2 at offset 40: field too long in field bid");
-        let error = Error::new(ErrorKind::MissingValue, Some(Field::Category), 0, 16);
+        let error = OpraError::new(OpraErrorKind::MissingValue, Some(Field::Category), 0, 16);
         assert_eq!(error.to_string(), "message 0 at offset 16: missing value cat");
         assert_eq!(error.cause().to_string(), "missing value cat");
     }

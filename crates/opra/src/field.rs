@@ -1,10 +1,10 @@
 //! The fields of OPRA FAST and their presence-map slots in both versions.
 
-use crate::Version;
+use crate::OpraVersion;
 
 /// The type of a field, with its width in the ASCII form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OpraFieldKind {
     /// An unsigned integer that holds an ASCII character.
     Character,
     /// An unsigned integer, printed with this many digits.
@@ -51,13 +51,13 @@ macro_rules! fields {
 
             const NAMES: [&'static str; COUNT] = [$($name),*];
             const SLOTS_V1: [u8; COUNT] = [$($v1),*];
-            const KINDS: [Kind; COUNT] = [$($kind),*];
-            const KINDS_V1: [Kind; COUNT] = [$($kind_v1),*];
+            const KINDS: [OpraFieldKind; COUNT] = [$($kind),*];
+            const KINDS_V1: [OpraFieldKind; COUNT] = [$($kind_v1),*];
         }
     };
 }
 
-use Kind::{Character, Chars, Number, SeqNum, Text};
+use OpraFieldKind::{Character, Chars, Number, SeqNum, Text};
 
 fields! {
     0 Category "cat" 1 Character, Character; "Message category."
@@ -126,19 +126,19 @@ impl Field {
     }
 
     /// Returns the type of the field in `version`.
-    pub const fn kind(self, version: Version) -> Kind {
+    pub const fn kind(self, version: OpraVersion) -> OpraFieldKind {
         match version {
-            Version::V2 => Self::KINDS[self as usize],
-            Version::V1 => Self::KINDS_V1[self as usize],
+            OpraVersion::V2 => Self::KINDS[self as usize],
+            OpraVersion::V1 => Self::KINDS_V1[self as usize],
         }
     }
 
     /// Returns the field's presence-map slot in `version`. If the version does not have the field,
     /// the slot is one that no category uses: 63 in 1.03, and one past the last in 2.0.
-    pub const fn slot(self, version: Version) -> u8 {
+    pub const fn slot(self, version: OpraVersion) -> u8 {
         match version {
-            Version::V2 => self as u8,
-            Version::V1 => Self::SLOTS_V1[self as usize],
+            OpraVersion::V2 => self as u8,
+            OpraVersion::V1 => Self::SLOTS_V1[self as usize],
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn slots_of_a_version_are_distinct() {
-        for version in [Version::V1, Version::V2] {
+        for version in [OpraVersion::V1, OpraVersion::V2] {
             let mut seen = 0u64;
             for field in Field::ALL {
                 let bit = 1u64 << field.slot(version);

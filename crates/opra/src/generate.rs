@@ -5,7 +5,9 @@
 //! messages of 10 to 50 bytes; presence maps of five bytes in 90 % of the messages; integers of 1,
 //! 2, 3 and 4 bytes in about 63, 21, 13 and 3 %. The same seed gives the same bytes.
 
-use crate::{Category, Chars, Draft, EncodeError, Encoder, Entry, Field, Version};
+use crate::{
+    Category, Chars, Field, OpraEncodeError, OpraEncoder, OpraEntry, OpraMessageDraft, OpraVersion,
+};
 
 /// Packet length in bytes, drawn from this range; the packet ends with the first message that
 /// reaches it.
@@ -20,23 +22,23 @@ const BBO_OFFER: &[u8] = b"CCGKO";
 
 /// A seeded source of packets.
 #[derive(Debug)]
-pub struct Generator {
-    version: Version,
+pub struct OpraGenerator {
+    version: OpraVersion,
     random: Random,
-    draft: Draft,
-    encoder: Encoder,
+    draft: OpraMessageDraft,
+    encoder: OpraEncoder,
     seq_num: u64,
     time_ms: u64,
 }
 
-impl Generator {
+impl OpraGenerator {
     /// Creates a generator of packets of `version`.
-    pub fn new(version: Version, seed: u64) -> Self {
+    pub fn new(version: OpraVersion, seed: u64) -> Self {
         let mut generator = Self {
             version,
             random: Random(seed),
-            draft: Draft::new(version),
-            encoder: Encoder::new(version),
+            draft: OpraMessageDraft::new(version),
+            encoder: OpraEncoder::new(version),
             seq_num: 1,
             time_ms: 9 * 3_600_000 + 30 * 60_000,
         };
@@ -49,7 +51,7 @@ impl Generator {
     /// # Errors
     ///
     /// Encoder errors, which do not occur in a trace of up to 2^32 messages.
-    pub fn packet(&mut self) -> Result<&[u8], EncodeError> {
+    pub fn packet(&mut self) -> Result<&[u8], OpraEncodeError> {
         self.encoder.begin(self.seq_num);
         let bytes_max = self.random.within(PACKET_BYTES) as usize;
         while self.encoder.len_bytes() < bytes_max && self.encoder.messages() < 900 {
@@ -115,9 +117,9 @@ impl Generator {
     }
 
     /// Turns the draft into the next message.
-    fn step(&mut self, category: Category) -> Result<(), EncodeError> {
+    fn step(&mut self, category: Category) -> Result<(), OpraEncodeError> {
         self.draft.set_number(Field::Category, category.code().into());
-        if self.version == Version::V1 {
+        if self.version == OpraVersion::V1 {
             self.reserve(category);
         }
         self.sometimes(24, &[Field::Time]);
@@ -193,15 +195,15 @@ impl Generator {
         self.draft.set_number(Field::MessageType, u32::from(b' '));
         self.draft.set_number(Field::IndexCount, count);
         let reserved = match self.version {
-            Version::V1 => Chars::new(b"  ").unwrap_or_default(),
-            Version::V2 => Chars::default(),
+            OpraVersion::V1 => Chars::new(b"  ").unwrap_or_default(),
+            OpraVersion::V2 => Chars::default(),
         };
         let entries: Vec<_> = (0..count)
-            .map(|_| Entry {
+            .map(|_| OpraEntry {
                 symbol: Chars::new(&self.letters::<3>()).unwrap_or_default(),
                 value: Chars::new(b"00576.25").unwrap_or_default(),
                 reserved,
-                ..Entry::default()
+                ..OpraEntry::default()
             })
             .collect();
         self.draft.set_entries(&entries);
@@ -247,10 +249,10 @@ impl Generator {
             }
             // Version 1.03 has one code for month and call or put, and only the last digit of the
             // year.
-            Field::ExpirationDate if self.version == Version::V1 => {
+            Field::ExpirationDate if self.version == OpraVersion::V1 => {
                 return self.change_to(field, b"ABCDEFGHIJKLMNOPQRSTUVWX");
             }
-            Field::Year if self.version == Version::V1 => {
+            Field::Year if self.version == OpraVersion::V1 => {
                 return self.change_to(field, b"0123456789");
             }
             Field::ExpirationDate => 1..32,
@@ -267,13 +269,13 @@ impl Generator {
 }
 
 /// Returns the time of day as HHMMSSmmm, in version 1.03 as HHMMSS.
-fn clock(version: Version, time_ms: u64) -> u32 {
+fn clock(version: OpraVersion, time_ms: u64) -> u32 {
     let (seconds, ms) = (time_ms / 1000, time_ms % 1000);
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     let clock = (hours * 100 + minutes) * 100 + seconds % 60;
     match version {
-        Version::V1 => clock as u32,
-        Version::V2 => (clock * 1000 + ms) as u32,
+        OpraVersion::V1 => clock as u32,
+        OpraVersion::V2 => (clock * 1000 + ms) as u32,
     }
 }
 
@@ -281,9 +283,13 @@ fn clock(version: Version, time_ms: u64) -> u32 {
 ///
 /// # Errors
 ///
-/// Those of [`Generator::packet`].
-pub fn trace(version: Version, seed: u64, messages: u64) -> Result<Vec<Vec<u8>>, EncodeError> {
-    let mut generator = Generator::new(version, seed);
+/// Those of [`OpraGenerator::packet`].
+pub fn trace(
+    version: OpraVersion,
+    seed: u64,
+    messages: u64,
+) -> Result<Vec<Vec<u8>>, OpraEncodeError> {
+    let mut generator = OpraGenerator::new(version, seed);
     let mut packets = Vec::new();
     let mut count = 0;
     while count < messages {
@@ -319,7 +325,7 @@ mod tests {
     use crate::{Decode, reference};
 
     fn messages_of(packets: &[Vec<u8>]) -> u32 {
-        let mut decoder = reference::Decoder::new();
+        let mut decoder = reference::ReferenceDecoder::new();
         let count = |packet: &Vec<u8>| {
             let summary = decoder.decode_packet(packet, |_| {}).unwrap();
             assert_eq!(summary.warnings().count(), 0);
@@ -332,10 +338,10 @@ mod tests {
     fn the_clock_shows_hours_minutes_and_seconds() {
         let afternoon_ms = ((13 * 60 + 45) * 60 + 59) * 1000 + 123;
         for time_ms in [afternoon_ms, afternoon_ms + 24 * 3_600_000] {
-            assert_eq!(clock(Version::V1, time_ms), 134_559);
-            assert_eq!(clock(Version::V2, time_ms), 134_559_123);
+            assert_eq!(clock(OpraVersion::V1, time_ms), 134_559);
+            assert_eq!(clock(OpraVersion::V2, time_ms), 134_559_123);
         }
-        assert_eq!(clock(Version::V2, 0), 0);
+        assert_eq!(clock(OpraVersion::V2, 0), 0);
     }
 
     #[test]
@@ -349,7 +355,7 @@ mod tests {
 
     #[test]
     fn every_category_comes_as_often_as_it_should() {
-        let mut generator = Generator::new(Version::V2, 1);
+        let mut generator = OpraGenerator::new(OpraVersion::V2, 1);
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..1_000_000 {
             *counts.entry(generator.category().code()).or_insert(0_u32) += 1;
@@ -371,19 +377,20 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_packets_again() {
-        let packets = |seed| trace(Version::V2, seed, 1000).unwrap();
+        let packets = |seed| trace(OpraVersion::V2, seed, 1000).unwrap();
         assert_eq!(packets(7), packets(7));
         assert_ne!(packets(7), packets(8));
-        assert!(messages_of(&trace(Version::V1, 7, 1000).unwrap()) >= 1000);
+        assert!(messages_of(&trace(OpraVersion::V1, 7, 1000).unwrap()) >= 1000);
     }
 
     #[test]
     fn codes_are_printable_in_both_versions() {
-        for version in [Version::V1, Version::V2] {
-            let mut decoder = reference::Decoder::new();
+        for version in [OpraVersion::V1, OpraVersion::V2] {
+            let mut decoder = reference::ReferenceDecoder::new();
             for packet in trace(version, 2, 3000).unwrap() {
-                let check = |message: crate::Message<'_>| {
-                    let is_code = |field: &Field| field.kind(version) == crate::Kind::Character;
+                let check = |message: crate::OpraMessage<'_>| {
+                    let is_code =
+                        |field: &Field| field.kind(version) == crate::OpraFieldKind::Character;
                     for field in Field::ALL.iter().filter(|field| is_code(field)) {
                         let code = message.number(*field).unwrap_or(32);
                         assert!((0x20..0x7F).contains(&code), "{field:?} {code} {version:?}");
@@ -396,7 +403,7 @@ mod tests {
 
     #[test]
     fn sizes_are_near_those_of_real_lines() {
-        let packets = trace(Version::V2, 1, 50_000).unwrap();
+        let packets = trace(OpraVersion::V2, 1, 50_000).unwrap();
         let messages = f64::from(messages_of(&packets));
         let bytes: usize = packets.iter().map(Vec::len).sum();
         let per_packet = bytes as f64 / packets.len() as f64;
@@ -408,9 +415,9 @@ mod tests {
     #[test]
     fn presence_maps_have_the_lengths_of_real_lines() {
         let mut lengths = [0u32; 9];
-        let mut decoder = reference::Decoder::new();
-        for packet in trace(Version::V2, 1, 50_000).unwrap() {
-            let count = |message: crate::Message<'_>| {
+        let mut decoder = reference::ReferenceDecoder::new();
+        for packet in trace(OpraVersion::V2, 1, 50_000).unwrap() {
+            let count = |message: crate::OpraMessage<'_>| {
                 let pmap = &packet[message.offset() as usize..];
                 lengths[pmap.iter().position(|byte| byte & 0x80 != 0).unwrap() + 1] += 1;
             };

@@ -19,14 +19,14 @@
 //! Messages with a group or a text, and those of version 1.03, are decoded by the
 //! [`reference`](mod@crate::reference) decoder once the grammar has found them. If a grammar does
 //! not match a packet, the decoder reports the reference decoder's error for the same message, or
-//! [`ErrorKind::Grammar`] if the reference decoder accepts the message.
+//! [`OpraErrorKind::Grammar`] if the reference decoder accepts the message.
 
 #[cfg(feature = "analysis")]
 pub mod parts;
 mod version_1;
 
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Host, ItemError, Machine, Program,
+    ActionError, ActionId, ActionNames, ActionValue, GrammarProgram, Host, ItemError, Machine,
     ProgramErrors, StopBitRun, rt,
 };
 
@@ -36,9 +36,11 @@ use crate::bottom_up::{
 use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
 use crate::generated::{opra1, opra2, opra2_singly, paper};
 use crate::packet::{self, ETX, HEADER_BYTES_V2, LENGTH_TO_END, PacketFrame, open};
-use crate::record::{LANE, Record, lane};
+use crate::record::{LANE, OpraRecord, lane};
 use crate::reference;
-use crate::{Decode, Entry, Error, ErrorKind, Field, Message, Summary, Version};
+use crate::{
+    Decode, Field, OpraEntry, OpraError, OpraErrorKind, OpraMessage, OpraSummary, OpraVersion,
+};
 
 /// The grammar of packets of version 2.0.
 pub const GRAMMAR: &str = include_str!("../grammar/opra2.dsp");
@@ -64,7 +66,7 @@ pub use crate::generated::opra2::{ACTIONS, GRAMMAR_SHA256, STATEMENTS};
 
 /// The program for version 2.0 and its back end.
 #[derive(Debug)]
-enum BackEnd {
+enum GrammarEngine {
     Generated,
     GeneratedPaper,
     GeneratedSingly,
@@ -80,29 +82,29 @@ struct GrammarTables {
 
 /// Decodes packets by a grammar.
 #[derive(Debug)]
-pub struct Decoder {
-    back_end: BackEnd,
+pub struct GrammarDecoder {
+    back_end: GrammarEngine,
     /// True if the grammar for version 2.0 receives packets without their closing byte.
     holds_end_back: bool,
-    record: Record,
-    entries: Vec<Entry>,
+    record: OpraRecord,
+    entries: Vec<OpraEntry>,
     padded: Box<Padded>,
 }
 
-impl Decoder {
+impl GrammarDecoder {
     /// Creates a decoder that runs the source generated from [`GRAMMAR`].
     pub fn generated() -> Self {
-        Self::with(BackEnd::Generated)
+        Self::with(GrammarEngine::Generated)
     }
 
     /// Creates a decoder that runs the source generated from [`SINGLY`].
     pub fn generated_singly() -> Self {
-        Self::with(BackEnd::GeneratedSingly)
+        Self::with(GrammarEngine::GeneratedSingly)
     }
 
     /// Creates a decoder that runs the source generated from [`PAPER`].
     pub fn generated_paper() -> Self {
-        Self { holds_end_back: true, ..Self::with(BackEnd::GeneratedPaper) }
+        Self { holds_end_back: true, ..Self::with(GrammarEngine::GeneratedPaper) }
     }
 
     /// Creates a decoder that compiles `grammar` to tables. `grammar` is [`GRAMMAR`] or similar.
@@ -112,12 +114,12 @@ impl Decoder {
     /// All mistakes in the grammar.
     pub fn from_grammar(grammar: &str) -> Result<Self, ProgramErrors> {
         let machine = |text| {
-            let program = Program::parse(text, &ActionNames::new(ACTIONS))?;
+            let program = GrammarProgram::parse(text, &ActionNames::new(ACTIONS))?;
             Ok::<_, ProgramErrors>(program.machine())
         };
         let tables =
             GrammarTables { version_1: machine(GRAMMAR_V1)?, version_2: machine(grammar)? };
-        Ok(Self::with(BackEnd::Tables(Box::new(tables))))
+        Ok(Self::with(GrammarEngine::Tables(Box::new(tables))))
     }
 
     /// Creates a decoder that compiles `grammar` to tables. `grammar` is [`PAPER`] or another
@@ -130,11 +132,11 @@ impl Decoder {
         Ok(Self { holds_end_back: true, ..Self::from_grammar(grammar)? })
     }
 
-    fn with(back_end: BackEnd) -> Self {
+    fn with(back_end: GrammarEngine) -> Self {
         Self {
             back_end,
             holds_end_back: false,
-            record: Record::default(),
+            record: OpraRecord::default(),
             entries: Vec::new(),
             padded: new_padded(),
         }
@@ -145,13 +147,13 @@ impl Decoder {
     fn run_version_1(
         &mut self,
         packet: &[u8],
-        visit: &mut impl FnMut(Message<'_>),
-        summary: Summary,
+        visit: &mut impl FnMut(OpraMessage<'_>),
+        summary: OpraSummary,
     ) -> Ran {
         let Self { back_end, record, entries, .. } = self;
-        let mut actions = version_1::Actions::new(packet, record, entries, visit, summary);
+        let mut actions = version_1::Version1Actions::new(packet, record, entries, visit, summary);
         let outcome = match back_end {
-            BackEnd::Tables(tables) => tables.version_1.run(packet, &mut actions),
+            GrammarEngine::Tables(tables) => tables.version_1.run(packet, &mut actions),
             _ => opra1::run(packet, &mut actions),
         };
         let took_all = outcome == Ok(packet.len());
@@ -163,23 +165,23 @@ impl Decoder {
     fn run_version_2(
         &mut self,
         packet: &[u8],
-        visit: &mut impl FnMut(Message<'_>),
-        summary: Summary,
+        visit: &mut impl FnMut(OpraMessage<'_>),
+        summary: OpraSummary,
     ) -> Ran {
         let Self { back_end, holds_end_back, record, entries, padded } = self;
         let without_end = &packet[..packet.len() - 1];
         let room = RecordRoom { packet, padded, record, entries, visit, summary };
         let mut ran = match back_end {
-            BackEnd::Generated => {
+            GrammarEngine::Generated => {
                 carry_out(room, |actions| opra2::run(packet, actions) == Ok(packet.len()))
             }
-            BackEnd::GeneratedSingly => {
+            GrammarEngine::GeneratedSingly => {
                 carry_out(room, |actions| opra2_singly::run(packet, actions) == Ok(packet.len()))
             }
-            BackEnd::GeneratedPaper => {
+            GrammarEngine::GeneratedPaper => {
                 carry_out(room, |actions| paper::run(without_end, actions) == Ok(without_end.len()))
             }
-            BackEnd::Tables(tables) => {
+            GrammarEngine::Tables(tables) => {
                 let input = if *holds_end_back { without_end } else { packet };
                 carry_out(room, |actions| tables.version_2.run(input, actions) == Ok(input.len()))
             }
@@ -193,23 +195,24 @@ impl Decoder {
 struct RecordRoom<'a, V> {
     packet: &'a [u8],
     padded: &'a mut Padded,
-    record: &'a mut Record,
-    entries: &'a mut Vec<Entry>,
+    record: &'a mut OpraRecord,
+    entries: &'a mut Vec<OpraEntry>,
     visit: &'a mut V,
-    summary: Summary,
+    summary: OpraSummary,
 }
 
 /// Runs a grammar; `run` returns true if it consumed its input to the end.
 // Instantiated separately for each back end, so that the actions of the generated source stay in
 // registers.
 #[inline(never)]
-fn carry_out<V: FnMut(Message<'_>)>(
+fn carry_out<V: FnMut(OpraMessage<'_>)>(
     room: RecordRoom<'_, V>,
-    run: impl FnOnce(&mut Actions<'_, V>) -> bool,
+    run: impl FnOnce(&mut GrammarActions<'_, V>) -> bool,
 ) -> Ran {
     let RecordRoom { packet, padded, record, entries, visit, summary } = room;
     let mut state = BlockState::new();
-    let mut actions = Actions::new(packet, padded, &mut state, record, entries, visit, summary);
+    let mut actions =
+        GrammarActions::new(packet, padded, &mut state, record, entries, visit, summary);
     let took_all = run(&mut actions);
     Ran { took_all, next_message: actions.next, summary: actions.summary }
 }
@@ -220,20 +223,20 @@ struct Ran {
     took_all: bool,
     /// The offset after the last message shown.
     next_message: usize,
-    summary: Summary,
+    summary: OpraSummary,
 }
 
-impl Decode for Decoder {
+impl Decode for GrammarDecoder {
     fn decode_packet(
         &mut self,
         packet: &[u8],
-        mut visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error> {
+        mut visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError> {
         let (version, header, _) = open(packet)?;
-        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let summary = OpraSummary { version, header, messages: 0, first_seq_num: None };
         let ran = match version {
-            Version::V1 => self.run_version_1(packet, &mut visit, summary),
-            Version::V2 => self.run_version_2(packet, &mut visit, summary),
+            OpraVersion::V1 => self.run_version_1(packet, &mut visit, summary),
+            OpraVersion::V2 => self.run_version_2(packet, &mut visit, summary),
         };
         // A grammar may also reach its end without having handed out all messages.
         if ran.took_all && ran.next_message + 1 == packet.len() {
@@ -244,13 +247,18 @@ impl Decode for Decoder {
 }
 
 /// Returns the error of a packet: the reference decoder's error if it is in the message at which
-/// the grammar stopped, else [`ErrorKind::Grammar`].
+/// the grammar stopped, else [`OpraErrorKind::Grammar`].
 #[cold]
-fn error_of(packet: &[u8], ran: &Ran, record: &mut Record, entries: &mut Vec<Entry>) -> Error {
+fn error_of(
+    packet: &[u8],
+    ran: &Ran,
+    record: &mut OpraRecord,
+    entries: &mut Vec<OpraEntry>,
+) -> OpraError {
     let shown = ran.summary.messages as usize;
     match reference::decode(packet, 0, record, entries, |_| {}) {
         Err(error) if usize::from(error.message) == shown => error,
-        _ => Error::new(ErrorKind::Grammar, None, shown, ran.next_message),
+        _ => OpraError::new(OpraErrorKind::Grammar, None, shown, ran.next_message),
     }
 }
 
@@ -276,14 +284,14 @@ const REFUSED: ActionError = ActionError(0);
 const CAREFUL: usize = 64;
 
 /// The host of the grammar: the record, and the position in the current message.
-struct Actions<'a, V> {
+struct GrammarActions<'a, V> {
     packet: &'a [u8],
     /// A copy of the packet with padding.
     padded: &'a Padded,
-    record: &'a mut Record,
-    entries: &'a mut Vec<Entry>,
+    record: &'a mut OpraRecord,
+    entries: &'a mut Vec<OpraEntry>,
     visit: &'a mut V,
-    summary: Summary,
+    summary: OpraSummary,
     state: &'a mut BlockState,
     start: usize,
     end: usize,
@@ -303,17 +311,17 @@ struct Actions<'a, V> {
     is_unusual: bool,
 }
 
-impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
+impl<'a, V: FnMut(OpraMessage<'_>)> GrammarActions<'a, V> {
     /// Creates the actions at the start of `packet`.
     #[inline]
     fn new(
         packet: &'a [u8],
         padded: &'a mut Padded,
         state: &'a mut BlockState,
-        record: &'a mut Record,
-        entries: &'a mut Vec<Entry>,
+        record: &'a mut OpraRecord,
+        entries: &'a mut Vec<OpraEntry>,
         visit: &'a mut V,
-        summary: Summary,
+        summary: OpraSummary,
     ) -> Self {
         record.reset();
         padded[..packet.len()].copy_from_slice(packet);
@@ -472,11 +480,11 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
 
     #[inline(always)]
     fn show(&mut self) {
-        let message = Message {
+        let message = OpraMessage {
             record: self.record,
             entries: self.entries,
             text: self.packet,
-            version: Version::V2,
+            version: OpraVersion::V2,
             index: self.summary.messages,
             offset: self.start as u32,
         };
@@ -514,8 +522,8 @@ fn catch_up(
     packet: &[u8],
     frame: PacketFrame,
     state: &mut BlockState,
-    record: &mut Record,
-    entries: &mut Vec<Entry>,
+    record: &mut OpraRecord,
+    entries: &mut Vec<OpraEntry>,
 ) -> Result<(), ActionError> {
     record.reset();
     let mut offset = HEADER_BYTES_V2;
@@ -536,15 +544,16 @@ fn decode_unusual(
     packet: &[u8],
     frame: PacketFrame,
     state: &mut BlockState,
-    record: &mut Record,
-    entries: &mut Vec<Entry>,
+    record: &mut OpraRecord,
+    entries: &mut Vec<OpraEntry>,
 ) -> Result<(), ActionError> {
-    reference::decode_message(packet, frame, Version::V2, record, entries).map_err(|_| REFUSED)?;
+    reference::decode_message(packet, frame, OpraVersion::V2, record, entries)
+        .map_err(|_| REFUSED)?;
     state.base = base_of(record.number(Field::Category));
     Ok(())
 }
 
-impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {
+impl<V: FnMut(OpraMessage<'_>)> Host for GrammarActions<'_, V> {
     #[inline(always)]
     fn execute(
         &mut self,
@@ -606,7 +615,7 @@ mod tests {
             module!(PAPER, paper),
             module!(GRAMMAR_V1, opra1),
         ] {
-            let program = Program::parse(grammar, &ActionNames::new(ACTIONS)).unwrap();
+            let program = GrammarProgram::parse(grammar, &ActionNames::new(ACTIONS)).unwrap();
             assert_eq!(program.sha256(), sha256);
             assert_eq!(program.actions(), actions);
             assert_eq!(program.statements(), statements);
@@ -624,6 +633,6 @@ mod tests {
 
     #[test]
     fn a_bad_grammar_is_refused() {
-        assert!(Decoder::from_grammar("MATCH \"[\"").is_err());
+        assert!(GrammarDecoder::from_grammar("MATCH \"[\"").is_err());
     }
 }

@@ -2,26 +2,26 @@
 
 use std::fmt::Write;
 
-use crate::field::Kind;
-use crate::{Chars, Entry, Field, Message};
+use crate::field::OpraFieldKind;
+use crate::{Chars, Field, OpraEntry, OpraMessage};
 
 /// Returns the message as a JSON object without line breaks.
-pub fn to_string(message: &Message<'_>) -> String {
+pub fn to_string(message: &OpraMessage<'_>) -> String {
     let mut out = String::with_capacity(384);
     print_message(message, &mut out);
     out
 }
 
 /// Appends the message as a JSON object.
-pub fn print_message(message: &Message<'_>, out: &mut String) {
+pub fn print_message(message: &OpraMessage<'_>, out: &mut String) {
     out.push_str("{\"cat\": ");
     print_category(message.category_code(), out);
     for field in message.wire_order().skip(1) {
         print_key(field, out);
         match field.kind(message.version()) {
-            Kind::SeqNum(_) => print_number(message.seq_num().unwrap_or_default(), out),
-            Kind::Chars(_) => print_chars(message.record.chars(field), out),
-            Kind::Text => print_string(message.text().unwrap_or_default().bytes(), out),
+            OpraFieldKind::SeqNum(_) => print_number(message.seq_num().unwrap_or_default(), out),
+            OpraFieldKind::Chars(_) => print_chars(message.record.chars(field), out),
+            OpraFieldKind::Text => print_string(message.text().unwrap_or_default().bytes(), out),
             _ => print_number(message.number(field).unwrap_or_default().into(), out),
         }
     }
@@ -67,7 +67,7 @@ fn print_string(bytes: impl Iterator<Item = u8>, out: &mut String) {
     out.push('"');
 }
 
-fn print_group(message: &Message<'_>, out: &mut String) {
+fn print_group(message: &OpraMessage<'_>, out: &mut String) {
     let Some(group) = message.group() else { return };
     print_key(group.count, out);
     print_number(message.number(group.count).unwrap_or_default().into(), out);
@@ -88,7 +88,7 @@ fn print_group(message: &Message<'_>, out: &mut String) {
     out.push(']');
 }
 
-fn print_member(entry: &Entry, field: Field, out: &mut String) {
+fn print_member(entry: &OpraEntry, field: Field, out: &mut String) {
     match field {
         Field::Reserved1 => print_chars(entry.reserved, out),
         Field::IndexValue => print_chars(entry.value, out),

@@ -10,13 +10,13 @@
 //! | [`bottom_up`] | whole messages by masks: portable, or with 512-bit vectors |
 //! | [`grammar`] | by a packet grammar, as tables or as generated source |
 //!
-//! All three return the same messages and the same errors, through [`Decode`]. A [`Message`] is a
-//! view of the decoder's record; [`Message::typed`] turns it into a struct by category.
+//! All three return the same messages and the same errors, through [`Decode`]. An [`OpraMessage`] is a
+//! view of the decoder's record; [`OpraMessage::typed`] turns it into a struct by category.
 //!
 //! ```
-//! use tickwire_opra::{Decode, Draft, Encoder, Field, Version, bottom_up};
+//! use tickwire_opra::{Decode, Field, OpraEncoder, OpraMessageDraft, OpraVersion, bottom_up};
 //!
-//! let mut draft = Draft::new(Version::V2);
+//! let mut draft = OpraMessageDraft::new(OpraVersion::V2);
 //! for (field, value) in [
 //!     (Field::Category, u32::from(b'C')),
 //!     (Field::MessageType, 32),
@@ -29,7 +29,7 @@
 //! draft.set_seq_num(1);
 //! draft.set_text(Field::Text, "EQUITY VOLUME")?;
 //!
-//! let mut encoder = Encoder::new(Version::V2);
+//! let mut encoder = OpraEncoder::new(OpraVersion::V2);
 //! encoder.begin(1);
 //! encoder.push(&draft.message()?)?;
 //! let packet = encoder.finish()?.to_vec();
@@ -71,16 +71,16 @@ mod writer;
 mod x86;
 
 pub use category::{
-    Appendage, BEST_BID, BEST_OFFER, Category, GROUP_ENTRIES_MAX, Group, appendage_of, group_of,
+    Appendage, BEST_BID, BEST_OFFER, Category, GROUP_ENTRIES_MAX, OpraGroup, appendage_of, group_of,
 };
-pub use codes::Decimal;
-pub use draft::Draft;
-pub use encoder::{EncodeError, EncodeErrorKind, Encoder};
-pub use error::{Error, ErrorCause, ErrorKind};
-pub use field::{Field, INTEGER_BYTES_MAX, Kind, PRESENCE_MAP_BYTES_MAX, TEXT_CHARS_MAX};
-pub use packet::{Header, PACKET_BYTES_MAX, Summary, Warning, peek};
+pub use codes::OpraDecimal;
+pub use draft::OpraMessageDraft;
+pub use encoder::{OpraEncodeError, OpraEncodeErrorKind, OpraEncoder};
+pub use error::{ErrorCause, OpraError, OpraErrorKind};
+pub use field::{Field, INTEGER_BYTES_MAX, OpraFieldKind, PRESENCE_MAP_BYTES_MAX, TEXT_CHARS_MAX};
+pub use packet::{OpraHeader, OpraSummary, PACKET_BYTES_MAX, Warning, peek};
 pub use parallel::decode_parallel;
-pub use record::{Chars, Entry, Message, WireText};
+pub use record::{Chars, OpraEntry, OpraMessage, WireText};
 pub use typed::{
     BestBid, BestOffer, EndOfDay, FcoEndOfDay, FcoLastSale, FcoQuote, LastSale, OpenInterest,
     OptionKey, Preamble, Price, Quote, Typed,
@@ -88,14 +88,14 @@ pub use typed::{
 
 /// A version of the format; each packet identifies its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Version {
+pub enum OpraVersion {
     /// 1.03: without a packet header, with reserved fields.
     V1,
     /// 2.0.
     V2,
 }
 
-impl Version {
+impl OpraVersion {
     /// Returns the version as the specification writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,10 +113,10 @@ pub trait Decode {
     ///
     /// # Errors
     ///
-    /// [`Error`] with the position of the failure; the rest of the packet is dropped.
+    /// [`OpraError`] with the position of the failure; the rest of the packet is dropped.
     fn decode_packet(
         &mut self,
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error>;
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError>;
 }

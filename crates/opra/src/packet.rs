@@ -1,7 +1,7 @@
 //! The packet around the messages: start byte, header, lengths, end byte; and its warnings.
 
-use crate::error::ErrorKind::{self, *};
-use crate::{Error, Version};
+use crate::error::OpraErrorKind::{self, *};
+use crate::{OpraError, OpraVersion};
 use std::fmt;
 
 /// First byte of a packet.
@@ -20,14 +20,14 @@ pub const PACKET_BYTES_MAX: usize = 65_535;
 
 /// The header of a packet of version 2.0, as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct OpraHeader {
     /// Sequence number of the first message: ten decimal digits.
     pub seq_num_digits: [u8; 10],
     /// Number of messages: three decimal digits.
     pub count_digits: [u8; 3],
 }
 
-impl Header {
+impl OpraHeader {
     /// Returns the sequence number, or `None` if it is not decimal.
     pub fn seq_num(&self) -> Option<u64> {
         decimal(&self.seq_num_digits)
@@ -89,11 +89,11 @@ impl fmt::Display for Warning {
 
 /// The summary of a decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct OpraSummary {
     /// The packet's version.
-    pub version: Version,
+    pub version: OpraVersion,
     /// The header; version 1.03 has none.
-    pub header: Option<Header>,
+    pub header: Option<OpraHeader>,
     /// The number of decoded messages.
     pub messages: u32,
     /// The sequence number of the first message; `None` if there is no message or the first one is
@@ -101,7 +101,7 @@ pub struct Summary {
     pub first_seq_num: Option<u64>,
 }
 
-impl Summary {
+impl OpraSummary {
     /// Returns the packet's warnings: the sequence number first, then the count.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
         let seq_num = self.header.zip(self.first_seq_num).and_then(|(header, message)| {
@@ -121,8 +121,8 @@ impl Summary {
 ///
 /// Returns version, header and the offset of the first length byte.
 #[inline]
-pub(crate) fn open(packet: &[u8]) -> Result<(Version, Option<Header>, usize), Error> {
-    let fail = |kind: ErrorKind, offset| Err(Error::new(kind, None, 0, offset));
+pub(crate) fn open(packet: &[u8]) -> Result<(OpraVersion, Option<OpraHeader>, usize), OpraError> {
+    let fail = |kind: OpraErrorKind, offset| Err(OpraError::new(kind, None, 0, offset));
     if packet.len() > PACKET_BYTES_MAX {
         return fail(PacketTooLong, PACKET_BYTES_MAX);
     }
@@ -136,20 +136,20 @@ pub(crate) fn open(packet: &[u8]) -> Result<(Version, Option<Header>, usize), Er
                 // One byte more than the count, because a packet also has an end byte.
                 [a, b, c, _, ..] => {
                     let count_digits = [*a, *b, *c];
-                    let header = Header { seq_num_digits: *seq_num_digits, count_digits };
-                    Ok((Version::V2, Some(header), HEADER_BYTES_V2))
+                    let header = OpraHeader { seq_num_digits: *seq_num_digits, count_digits };
+                    Ok((OpraVersion::V2, Some(header), HEADER_BYTES_V2))
                 }
                 _ => fail(EndOfInput, packet.len()),
             }
         }
-        [SOH, ..] => Ok((Version::V1, None, 1)),
+        [SOH, ..] => Ok((OpraVersion::V1, None, 1)),
         _ => fail(StartByte, 0),
     }
 }
 
 /// Returns a packet's version and, for version 2.0, its header; `None` if the packet does not begin
 /// with a valid start.
-pub fn peek(packet: &[u8]) -> Option<(Version, Option<Header>)> {
+pub fn peek(packet: &[u8]) -> Option<(OpraVersion, Option<OpraHeader>)> {
     open(packet).ok().map(|(version, header, _)| (version, header))
 }
 
@@ -170,12 +170,12 @@ pub(crate) fn frame(
     packet: &[u8],
     offset: usize,
     index: usize,
-) -> Result<Option<PacketFrame>, Error> {
+) -> Result<Option<PacketFrame>, OpraError> {
     let last = packet.len() - 1;
     if offset >= last {
         return match packet.get(last) {
             Some(&ETX) => Ok(None),
-            _ => Err(Error::new(EndByte, None, index, last)),
+            _ => Err(OpraError::new(EndByte, None, index, last)),
         };
     }
     let start = offset + 1;
@@ -184,7 +184,7 @@ pub(crate) fn frame(
         len => start + usize::from(len),
     };
     if end > last {
-        return Err(Error::new(EndOfInput, None, index, last));
+        return Err(OpraError::new(EndOfInput, None, index, last));
     }
     Ok(Some(PacketFrame { index, start, end }))
 }
@@ -193,9 +193,19 @@ pub(crate) fn frame(
 mod tests {
     use super::*;
 
-    fn summary(seq_num: &[u8; 10], count: &[u8; 3], messages: u32, first: Option<u64>) -> Summary {
-        let header = Header { seq_num_digits: *seq_num, count_digits: *count };
-        Summary { version: Version::V2, header: Some(header), messages, first_seq_num: first }
+    fn summary(
+        seq_num: &[u8; 10],
+        count: &[u8; 3],
+        messages: u32,
+        first: Option<u64>,
+    ) -> OpraSummary {
+        let header = OpraHeader { seq_num_digits: *seq_num, count_digits: *count };
+        OpraSummary {
+            version: OpraVersion::V2,
+            header: Some(header),
+            messages,
+            first_seq_num: first,
+        }
     }
 
     #[test]

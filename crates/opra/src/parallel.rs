@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use crate::bottom_up::Decoder;
+use crate::bottom_up::BottomUpDecoder;
 
 /// Calls `decode` for each packet with a decoder of the thread. Returns the results in the order of
 /// the packets.
@@ -13,11 +13,11 @@ pub fn decode_parallel<P, T, F>(packets: &[P], threads: usize, decode: F) -> Vec
 where
     P: AsRef<[u8]> + Sync,
     T: Send,
-    F: Fn(&mut Decoder, &[u8]) -> T + Sync,
+    F: Fn(&mut BottomUpDecoder, &[u8]) -> T + Sync,
 {
     let threads = threads.clamp(1, packets.len().max(1));
     let decode_part = |part: &[P]| {
-        let mut decoder = Decoder::new();
+        let mut decoder = BottomUpDecoder::new();
         part.iter().map(|packet| decode(&mut decoder, packet.as_ref())).collect::<Vec<T>>()
     };
     if threads == 1 {

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::category::{appendage_of, field_bits, group_of};
-use crate::field::Kind;
-use crate::{Category, Field, Group, Version};
+use crate::field::OpraFieldKind;
+use crate::{Category, Field, OpraGroup, OpraVersion};
 
-/// Lanes of [`Record::wide`] for values that need more than 32 bits.
+/// Lanes of [`OpraRecord::wide`] for values that need more than 32 bits.
 pub(crate) mod lane {
     /// Receives values that have no lane, so that stores need no branch.
     pub const SCRATCH: usize = 0;
@@ -25,7 +25,7 @@ pub(crate) mod lane {
     pub const COUNT: usize = 16;
 }
 
-/// Returns the lane of a field in [`Record::wide`]; `lane::SCRATCH` for 32-bit fields.
+/// Returns the lane of a field in [`OpraRecord::wide`]; `lane::SCRATCH` for 32-bit fields.
 pub(crate) const fn lane_of(field: Field) -> usize {
     match field {
         Field::SeqNum => lane::SEQ_NUM,
@@ -157,7 +157,7 @@ impl fmt::Debug for WireText<'_> {
 /// One entry of the group of an underlying value. The message type determines its members; the
 /// others are zero or empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct OpraEntry {
     /// Index symbol, or FCO symbol for spot values.
     pub symbol: Chars,
     /// Reserved field after an index symbol of version 1.03.
@@ -180,7 +180,7 @@ pub struct Entry {
 /// [`lane`].
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Record {
+pub(crate) struct OpraRecord {
     pub numbers: [u32; 64],
     pub wide: [u64; lane::COUNT],
     /// Fields that have a value in this packet.
@@ -191,13 +191,13 @@ pub(crate) struct Record {
     pub changed: u64,
 }
 
-impl Default for Record {
+impl Default for OpraRecord {
     fn default() -> Self {
         Self { numbers: [0; 64], wide: [0; lane::COUNT], defined: 0, fields: 0, changed: 0 }
     }
 }
 
-impl Record {
+impl OpraRecord {
     /// Removes all values, as before every packet.
     #[inline]
     pub fn reset(&mut self) {
@@ -224,7 +224,7 @@ impl Record {
     }
 
     /// Returns the fields of a message with the current category, type and BBO indicator.
-    pub fn message_bits(&self, version: Version) -> u64 {
+    pub fn message_bits(&self, version: OpraVersion) -> u64 {
         let message_type = self.number(Field::MessageType);
         field_bits(version, self.category(), message_type, self.number(Field::Bbo))
     }
@@ -242,20 +242,20 @@ pub(crate) fn span_parts(word: u64) -> (usize, usize) {
 
 /// A decoded message: a view of the decoder's record, valid until the next message is decoded.
 #[derive(Clone, Copy)]
-pub struct Message<'a> {
-    pub(crate) record: &'a Record,
-    pub(crate) entries: &'a [Entry],
+pub struct OpraMessage<'a> {
+    pub(crate) record: &'a OpraRecord,
+    pub(crate) entries: &'a [OpraEntry],
     /// The buffer of texts: the packet, or the text of a draft.
     pub(crate) text: &'a [u8],
-    pub(crate) version: Version,
+    pub(crate) version: OpraVersion,
     pub(crate) index: u32,
     pub(crate) offset: u32,
 }
 
-impl<'a> Message<'a> {
+impl<'a> OpraMessage<'a> {
     /// Returns the version of the message's packet.
     #[inline]
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> OpraVersion {
         self.version
     }
 
@@ -310,7 +310,7 @@ impl<'a> Message<'a> {
         number.then(|| self.record.number(field))
     }
 
-    /// Returns all 32-bit values by slot of version 2.0. Only the lanes of [`Message::fields`] are
+    /// Returns all 32-bit values by slot of version 2.0. Only the lanes of [`OpraMessage::fields`] are
     /// meaningful.
     #[inline]
     pub fn numbers(&self) -> &'a [u32; 64] {
@@ -354,7 +354,7 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the group that follows the message's fields, if any.
-    pub fn group(&self) -> Option<Group> {
+    pub fn group(&self) -> Option<OpraGroup> {
         match self.category() {
             Category::Underlying => group_of(self.version, self.record.number(Field::MessageType)),
             _ => None,
@@ -372,19 +372,21 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the group entries of an underlying value; empty for other categories.
-    pub fn entries(&self) -> &'a [Entry] {
+    pub fn entries(&self) -> &'a [OpraEntry] {
         let underlying = self.category() == Category::Underlying;
         if underlying { self.entries } else { &[] }
     }
 
     /// True if the two messages have the same fields with the same values.
-    pub fn same_values(&self, other: &Message<'_>) -> bool {
-        let same_field = |field: Field| match field.kind(Version::V2) {
-            Kind::Character | Kind::Number(_) => self.number(field) == other.number(field),
-            Kind::SeqNum(_) => self.seq_num() == other.seq_num(),
+    pub fn same_values(&self, other: &OpraMessage<'_>) -> bool {
+        let same_field = |field: Field| match field.kind(OpraVersion::V2) {
+            OpraFieldKind::Character | OpraFieldKind::Number(_) => {
+                self.number(field) == other.number(field)
+            }
+            OpraFieldKind::SeqNum(_) => self.seq_num() == other.seq_num(),
             // Strings of groups are compared as entries.
-            Kind::Chars(_) => self.chars(field) == other.chars(field),
-            Kind::Text => self.text() == other.text(),
+            OpraFieldKind::Chars(_) => self.chars(field) == other.chars(field),
+            OpraFieldKind::Text => self.text() == other.text(),
         };
         self.fields() == other.fields()
             && crate::field::fields_of(self.fields() & !GROUP_BITS).all(same_field)
@@ -392,13 +394,13 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The fields of group entries, which are in [`Message::entries`].
+/// The fields of group entries, which are in [`OpraMessage::entries`].
 pub(crate) const GROUP_BITS: u64 = 0xFE00_0000_0000;
 
 /// The reserved fields of version 1.03.
 pub(crate) const RESERVED_BITS: u64 = Field::Reserved1.bit() | Field::Reserved2.bit();
 
-impl fmt::Debug for Message<'_> {
+impl fmt::Debug for OpraMessage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&crate::json::to_string(self))
     }

@@ -1,35 +1,35 @@
 //! The top-down decoder: one field after the other, in wire order. Read this decoder first.
 
 use crate::category::{GROUP_ENTRIES_MAX, appendage_of, group_of};
-use crate::error::ErrorKind::{self, *};
-use crate::field::Kind;
+use crate::error::OpraErrorKind::{self, *};
+use crate::field::OpraFieldKind;
 use crate::packet::{PacketFrame, frame, open};
-use crate::record::{Chars, RESERVED_BITS, Record, lane, lane_of, span};
+use crate::record::{Chars, OpraRecord, RESERVED_BITS, lane, lane_of, span};
 use crate::{
-    Category, Decode, Entry, Error, Field, Group, INTEGER_BYTES_MAX, Message,
-    PRESENCE_MAP_BYTES_MAX, Summary, TEXT_CHARS_MAX, Version,
+    Category, Decode, Field, INTEGER_BYTES_MAX, OpraEntry, OpraError, OpraGroup, OpraMessage,
+    OpraSummary, OpraVersion, PRESENCE_MAP_BYTES_MAX, TEXT_CHARS_MAX,
 };
 
 /// Decodes packets field by field.
 #[derive(Debug, Default)]
-pub struct Decoder {
-    record: Record,
-    entries: Vec<Entry>,
+pub struct ReferenceDecoder {
+    record: OpraRecord,
+    entries: Vec<OpraEntry>,
 }
 
-impl Decoder {
+impl ReferenceDecoder {
     /// Creates a decoder.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-impl Decode for Decoder {
+impl Decode for ReferenceDecoder {
     fn decode_packet(
         &mut self,
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error> {
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError> {
         decode(packet, 0, &mut self.record, &mut self.entries, visit)
     }
 }
@@ -38,18 +38,19 @@ impl Decode for Decoder {
 pub(crate) fn decode(
     packet: &[u8],
     skip: u32,
-    record: &mut Record,
-    entries: &mut Vec<Entry>,
-    mut visit: impl FnMut(Message<'_>),
-) -> Result<Summary, Error> {
+    record: &mut OpraRecord,
+    entries: &mut Vec<OpraEntry>,
+    mut visit: impl FnMut(OpraMessage<'_>),
+) -> Result<OpraSummary, OpraError> {
     let (version, header, mut offset) = open(packet)?;
-    let mut summary = Summary { version, header, messages: 0, first_seq_num: None };
+    let mut summary = OpraSummary { version, header, messages: 0, first_seq_num: None };
     record.reset();
     while let Some(found) = frame(packet, offset, summary.messages as usize)? {
         decode_message(packet, found, version, record, entries)?;
         let index = summary.messages;
         let offset_of = found.start as u32;
-        let message = Message { record, entries, text: packet, version, index, offset: offset_of };
+        let message =
+            OpraMessage { record, entries, text: packet, version, index, offset: offset_of };
         if index == 0 {
             summary.first_seq_num = message.seq_num();
         }
@@ -66,10 +67,10 @@ pub(crate) fn decode(
 pub(crate) fn decode_message(
     packet: &[u8],
     frame: PacketFrame,
-    version: Version,
-    record: &mut Record,
-    entries: &mut Vec<Entry>,
-) -> Result<(), Error> {
+    version: OpraVersion,
+    record: &mut OpraRecord,
+    entries: &mut Vec<OpraEntry>,
+) -> Result<(), OpraError> {
     let PacketFrame { index, start, end } = frame;
     // A frame lies inside its packet, so this never falls back.
     let packet = packet.get(..end).unwrap_or(packet);
@@ -85,7 +86,7 @@ pub(crate) fn decode_message(
     };
     walk.pmap = walk.presence_map()?;
     walk.message()?;
-    if version == Version::V1 {
+    if version == OpraVersion::V1 {
         // A reserved field that the packet never sent is absent.
         walk.record.fields &= walk.record.defined | !RESERVED_BITS;
     }
@@ -104,21 +105,26 @@ struct ReferenceReader<'a> {
     packet: &'a [u8],
     offset: usize,
     index: usize,
-    version: Version,
+    version: OpraVersion,
     /// Slot n is bit 63 - n.
     pmap: u64,
     /// The presence-map bits of the category's fields.
     used: u64,
-    record: &'a mut Record,
-    entries: &'a mut Vec<Entry>,
+    record: &'a mut OpraRecord,
+    entries: &'a mut Vec<OpraEntry>,
 }
 
 impl ReferenceReader<'_> {
-    fn fail<T>(&self, kind: ErrorKind, field: Option<Field>, offset: usize) -> Result<T, Error> {
-        Err(Error::new(kind, field, self.index, offset))
+    fn fail<T>(
+        &self,
+        kind: OpraErrorKind,
+        field: Option<Field>,
+        offset: usize,
+    ) -> Result<T, OpraError> {
+        Err(OpraError::new(kind, field, self.index, offset))
     }
 
-    fn message(&mut self) -> Result<(), Error> {
+    fn message(&mut self) -> Result<(), OpraError> {
         self.record.fields = 0;
         self.record.changed = 0;
         self.entries.clear();
@@ -138,7 +144,7 @@ impl ReferenceReader<'_> {
         }
     }
 
-    fn appendage(&mut self) -> Result<(), Error> {
+    fn appendage(&mut self) -> Result<(), OpraError> {
         let Some(appendage) = appendage_of(self.record.number(Field::Bbo)) else {
             return self.fail(BboIndicator, Some(Field::Bbo), self.offset);
         };
@@ -146,7 +152,7 @@ impl ReferenceReader<'_> {
     }
 
     /// Decodes the entries of a group. Each presence bit applies to all of them.
-    fn group(&mut self, group: Group) -> Result<(), Error> {
+    fn group(&mut self, group: OpraGroup) -> Result<(), OpraError> {
         self.field(group.count)?;
         let count = self.record.number(group.count);
         if count > GROUP_ENTRIES_MAX {
@@ -167,7 +173,7 @@ impl ReferenceReader<'_> {
             };
             let symbol =
                 if group.count == Field::SpotCount { Field::FcoSymbol } else { Field::IndexSymbol };
-            let entry = Entry {
+            let entry = OpraEntry {
                 symbol: chars(symbol),
                 reserved: chars(Field::Reserved1),
                 value: chars(Field::IndexValue),
@@ -190,7 +196,7 @@ impl ReferenceReader<'_> {
     }
 
     /// Decodes a field if its presence bit is set; otherwise applies its operator.
-    fn field(&mut self, field: Field) -> Result<(), Error> {
+    fn field(&mut self, field: Field) -> Result<(), OpraError> {
         if self.announce(field) {
             self.present(field)?;
             self.record.changed |= field.bit();
@@ -200,10 +206,10 @@ impl ReferenceReader<'_> {
         let defined = self.record.defined & field.bit() != 0;
         match field.kind(self.version) {
             // A string that was never sent is empty.
-            Kind::Chars(_) | Kind::Text => Ok(()),
+            OpraFieldKind::Chars(_) | OpraFieldKind::Text => Ok(()),
             _ if !defined => self.fail(MissingValue, Some(field), self.offset),
-            Kind::Character | Kind::Number(_) => Ok(()),
-            Kind::SeqNum(_) => {
+            OpraFieldKind::Character | OpraFieldKind::Number(_) => Ok(()),
+            OpraFieldKind::SeqNum(_) => {
                 let next = self.record.seq_num().wrapping_add(1);
                 self.set_seq_num(next);
                 self.record.changed |= field.bit();
@@ -214,27 +220,27 @@ impl ReferenceReader<'_> {
 
     fn set_seq_num(&mut self, seq_num: u64) {
         self.record.wide[lane::SEQ_NUM] = match self.version {
-            Version::V1 => seq_num & 0xFFFF_FFFF,
-            Version::V2 => seq_num,
+            OpraVersion::V1 => seq_num & 0xFFFF_FFFF,
+            OpraVersion::V2 => seq_num,
         };
     }
 
-    fn present(&mut self, field: Field) -> Result<(), Error> {
+    fn present(&mut self, field: Field) -> Result<(), OpraError> {
         match field.kind(self.version) {
-            Kind::Character | Kind::Number(_) => {
+            OpraFieldKind::Character | OpraFieldKind::Number(_) => {
                 // Modulo 2^32: a fifth byte may have excess bits.
                 self.record.numbers[field as usize] = self.integer(field)? as u32;
             }
-            Kind::SeqNum(_) => {
+            OpraFieldKind::SeqNum(_) => {
                 let seq_num = self.integer(field)?;
                 self.set_seq_num(seq_num);
             }
-            Kind::Chars(len_max) => {
+            OpraFieldKind::Chars(len_max) => {
                 let item = self.item(Some(field), len_max.into())?;
                 let packed = item.iter().fold(0, |word, byte| word << 7 | u64::from(byte & 0x7F));
                 self.record.wide[lane_of(field)] = packed | (item.len() as u64) << 56;
             }
-            Kind::Text => {
+            OpraFieldKind::Text => {
                 let start = self.offset;
                 let len = self.item(Some(field), TEXT_CHARS_MAX)?.len();
                 self.record.wide[lane_of(field)] = span(start, len);
@@ -243,20 +249,20 @@ impl ReferenceReader<'_> {
         Ok(())
     }
 
-    fn integer(&mut self, field: Field) -> Result<u64, Error> {
+    fn integer(&mut self, field: Field) -> Result<u64, OpraError> {
         let item = self.item(Some(field), INTEGER_BYTES_MAX)?;
         Ok(item.iter().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7F)))
     }
 
     /// Decodes the presence map: slot n becomes bit 63 - n.
-    fn presence_map(&mut self) -> Result<u64, Error> {
+    fn presence_map(&mut self) -> Result<u64, OpraError> {
         let item = self.item(None, PRESENCE_MAP_BYTES_MAX)?;
         let bits = item.iter().fold(0, |bits, byte| bits << 7 | u64::from(byte & 0x7F));
         Ok(bits << (64 - 7 * item.len()))
     }
 
     /// Takes the bytes up to and including the next stop bit, at most `len_max`.
-    fn item(&mut self, field: Option<Field>, len_max: usize) -> Result<&[u8], Error> {
+    fn item(&mut self, field: Option<Field>, len_max: usize) -> Result<&[u8], OpraError> {
         let rest = self.packet.get(self.offset..).unwrap_or_default();
         let window = &rest[..rest.len().min(len_max)];
         match window.iter().position(|byte| byte & 0x80 != 0) {

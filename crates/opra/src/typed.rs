@@ -1,6 +1,6 @@
 //! Messages as structs, one for each category.
 
-use crate::{Category, Chars, Entry, Field, Message, WireText};
+use crate::{Category, Chars, Field, OpraEntry, OpraMessage, WireText};
 
 /// The fields that begin every structured message. Codes are ASCII characters as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,10 +239,10 @@ pub enum Typed<'a> {
     /// `k`: quote with size.
     Quote(Quote),
     /// `Y`: underlying values.
-    Underlying(Preamble, &'a [Entry]),
+    Underlying(Preamble, &'a [OpraEntry]),
 }
 
-impl<'a> Message<'a> {
+impl<'a> OpraMessage<'a> {
     /// Returns the message as the struct of its category.
     pub fn typed(&self) -> Typed<'a> {
         let text = || self.text().unwrap_or_default();

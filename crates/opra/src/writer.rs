@@ -4,12 +4,12 @@ use crate::record::CHARS_MASK;
 use crate::{Chars, WireText};
 
 /// Writes items into a buffer that must be large enough for any message.
-pub(crate) struct Writer<'a> {
+pub(crate) struct OpraWriter<'a> {
     pub buffer: &'a mut [u8],
     pub offset: usize,
 }
 
-impl Writer<'_> {
+impl OpraWriter<'_> {
     /// Stores the low `len` bytes of `word`, highest first, and sets the stop bit of the last one.
     /// `len` is 1 to 8.
     #[inline]
@@ -82,7 +82,7 @@ mod tests {
     pub fn presence_maps_end_with_the_last_byte_that_has_a_bit() {
         let bytes = |slots| {
             let mut buffer = [0; 16];
-            let mut writer = Writer { buffer: &mut buffer, offset: 0 };
+            let mut writer = OpraWriter { buffer: &mut buffer, offset: 0 };
             writer.presence_map(slots);
             let len = writer.offset;
             buffer[..len].to_vec()

@@ -5,8 +5,10 @@ mod support;
 use std::collections::BTreeMap;
 
 use support::{Any, outcome, trace, trace_stats};
-use tickwire_opra::bottom_up::Engine;
-use tickwire_opra::{Decode, Draft, Encoder, Field, Message, Version, reference};
+use tickwire_opra::bottom_up::BottomUpEngine;
+use tickwire_opra::{
+    Decode, Field, OpraEncoder, OpraMessage, OpraMessageDraft, OpraVersion, reference,
+};
 
 /// Returns the number after `'name':` in the last line of the statistics.
 fn expected_sum(stats: &str, name: &str) -> Option<u64> {
@@ -51,7 +53,7 @@ fn sums_of_every_field_are_those_of_the_trace() {
 #[test]
 fn every_decoder_gives_the_messages_of_the_reference() {
     let Some(packets) = trace() else { return };
-    let mut reference = reference::Decoder::new();
+    let mut reference = reference::ReferenceDecoder::new();
     let mut others = Any::all();
     for (index, packet) in packets.iter().enumerate().filter(|(index, _)| index % 8 == 0) {
         let expected = outcome(&mut reference, packet);
@@ -64,9 +66,9 @@ fn every_decoder_gives_the_messages_of_the_reference() {
 #[test]
 fn the_encoder_gives_back_the_bytes_of_the_trace() {
     let Some(packets) = trace() else { return };
-    let mut decoder = reference::Decoder::new();
-    for engine in Engine::available() {
-        let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");
+    let mut decoder = reference::ReferenceDecoder::new();
+    for engine in BottomUpEngine::available() {
+        let mut encoder = OpraEncoder::with_engine(OpraVersion::V2, engine).expect("available");
         for (index, packet) in packets.iter().enumerate() {
             let seq_num = std::str::from_utf8(&packet[2..12]).expect("ASCII").parse();
             encoder.begin(seq_num.expect("number"));
@@ -82,12 +84,12 @@ fn the_encoder_gives_back_the_bytes_of_the_trace() {
 #[test]
 fn drafts_of_single_messages_encode_to_the_same_bytes() {
     let Some(packets) = trace() else { return };
-    let mut decoder = reference::Decoder::new();
-    let mut encoder = Encoder::new(Version::V2);
+    let mut decoder = reference::ReferenceDecoder::new();
+    let mut encoder = OpraEncoder::new(OpraVersion::V2);
     for (index, packet) in packets.iter().enumerate().step_by(8) {
         encoder.begin(std::str::from_utf8(&packet[2..12]).expect("ASCII").parse().expect("number"));
-        let encode = |message: Message<'_>| {
-            let mut draft = Draft::new(Version::V2);
+        let encode = |message: OpraMessage<'_>| {
+            let mut draft = OpraMessageDraft::new(OpraVersion::V2);
             for field in Field::ALL.into_iter().filter(|field| message.has(*field)) {
                 draft.set_number(field, message.number(field).unwrap_or_default());
             }

@@ -1,10 +1,10 @@
 //! Encoding with every engine: the bytes are equal and decode to the original messages.
 
 use proptest::prelude::*;
-use tickwire_opra::bottom_up::Engine;
+use tickwire_opra::bottom_up::BottomUpEngine;
 use tickwire_opra::{
-    Category, Chars, Decode, Draft, EncodeErrorKind, Encoder, Entry, Field, Kind, Version, json,
-    reference,
+    Category, Chars, Decode, Field, OpraEncodeErrorKind, OpraEncoder, OpraEntry, OpraFieldKind,
+    OpraMessageDraft, OpraVersion, json, reference,
 };
 
 /// Values whose encoded lengths are about equally likely.
@@ -24,7 +24,7 @@ fn message() -> impl Strategy<Value = (u8, u8, Vec<Option<u32>>, Option<u64>, Op
 }
 
 fn apply(
-    draft: &mut Draft,
+    draft: &mut OpraMessageDraft,
     (category, bbo, numbers, seq_num, symbol): &(
         u8,
         u8,
@@ -34,7 +34,8 @@ fn apply(
     ),
 ) {
     for (field, number) in Field::ALL.into_iter().zip(numbers) {
-        if let (Some(number), Kind::Character | Kind::Number(_)) = (number, field.kind(Version::V2))
+        if let (Some(number), OpraFieldKind::Character | OpraFieldKind::Number(_)) =
+            (number, field.kind(OpraVersion::V2))
         {
             draft.set_number(field, *number);
         }
@@ -48,8 +49,8 @@ fn apply(
 }
 
 /// Returns a draft in which every number has a value.
-fn full_draft() -> Draft {
-    let mut draft = Draft::new(Version::V2);
+fn full_draft() -> OpraMessageDraft {
+    let mut draft = OpraMessageDraft::new(OpraVersion::V2);
     Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
     draft.set_seq_num(1);
     draft
@@ -63,9 +64,9 @@ proptest! {
         messages in prop::collection::vec(message(), 1..12),
     ) {
         let mut packets = Vec::new();
-        for engine in Engine::available() {
+        for engine in BottomUpEngine::available() {
             let mut draft = full_draft();
-            let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");
+            let mut encoder = OpraEncoder::with_engine(OpraVersion::V2, engine).expect("available");
             encoder.begin(1);
             let mut expected = Vec::new();
             for message in &messages {
@@ -76,7 +77,7 @@ proptest! {
             }
             let packet = encoder.finish().expect("finishes").to_vec();
             let mut decoded = Vec::new();
-            let result = reference::Decoder::new()
+            let result = reference::ReferenceDecoder::new()
                 .decode_packet(&packet, |message| decoded.push(json::to_string(&message)));
             prop_assert!(result.is_ok(), "{engine:?}: {result:?} on {packet:02x?}");
             prop_assert_eq!(decoded, expected);
@@ -87,7 +88,7 @@ proptest! {
 }
 
 /// Returns a draft of `category` whose other values are all 32, without symbol and text.
-fn empty_of(category: u8) -> Draft {
+fn empty_of(category: u8) -> OpraMessageDraft {
     let mut draft = full_draft();
     draft.set_number(Field::Category, category.into());
     draft
@@ -97,12 +98,12 @@ fn empty_of(category: u8) -> Draft {
 fn an_empty_string_is_left_out_and_decodes_as_empty() {
     // The format cannot express an empty string, except before the packet has sent one.
     for category in *b"kCH?" {
-        for engine in Engine::available() {
-            let mut encoder = Encoder::with_engine(Version::V2, engine).expect("available");
+        for engine in BottomUpEngine::available() {
+            let mut encoder = OpraEncoder::with_engine(OpraVersion::V2, engine).expect("available");
             encoder.begin(1);
             encoder.push(&empty_of(category).message().expect("complete")).expect("encodes");
             let packet = encoder.finish().expect("finishes").to_vec();
-            let decoded = reference::Decoder::new().decode_packet(&packet, |message| {
+            let decoded = reference::ReferenceDecoder::new().decode_packet(&packet, |message| {
                 assert_eq!(message.category(), Category::from_code(category.into()));
                 assert!(message.symbol().unwrap_or_default().is_empty());
                 assert!(message.text().unwrap_or_default().is_empty());
@@ -115,7 +116,7 @@ fn an_empty_string_is_left_out_and_decodes_as_empty() {
 #[test]
 fn a_string_cannot_become_empty_within_a_packet() {
     for category in *b"kC" {
-        let mut encoder = Encoder::new(Version::V2);
+        let mut encoder = OpraEncoder::new(OpraVersion::V2);
         encoder.begin(1);
         let mut draft = empty_of(category);
         draft.set_symbol(Chars::new(b"IBM  ").expect("short"));
@@ -123,7 +124,7 @@ fn a_string_cannot_become_empty_within_a_packet() {
         encoder.push(&draft.message().expect("complete")).expect("encodes");
         let before = encoder.len_bytes();
         let refused = encoder.push(&empty_of(category).message().expect("complete"));
-        assert_eq!(refused.map_err(|error| error.kind), Err(EncodeErrorKind::EmptyString));
+        assert_eq!(refused.map_err(|error| error.kind), Err(OpraEncodeErrorKind::EmptyString));
         assert_eq!(encoder.len_bytes(), before);
     }
 }
@@ -132,12 +133,12 @@ fn a_string_cannot_become_empty_within_a_packet() {
 fn a_string_of_the_longest_that_its_field_has_is_encoded_and_a_longer_one_refused() {
     let longest = Field::Symbol.bytes_max();
     for len in 1..=Chars::LEN_MAX {
-        let mut encoder = Encoder::new(Version::V2);
+        let mut encoder = OpraEncoder::new(OpraVersion::V2);
         encoder.begin(1);
         let mut draft = empty_of(b'k');
         draft.set_symbol(Chars::new(&b"SYMBOLIC"[..len]).expect("short"));
         let pushed = encoder.push(&draft.message().expect("complete"));
-        let expected = if len <= longest { Ok(()) } else { Err(EncodeErrorKind::FieldTooLong) };
+        let expected = if len <= longest { Ok(()) } else { Err(OpraEncodeErrorKind::FieldTooLong) };
         assert_eq!(pushed.map(drop).map_err(|error| error.kind), expected, "{len}");
     }
 }
@@ -145,13 +146,13 @@ fn a_string_of_the_longest_that_its_field_has_is_encoded_and_a_longer_one_refuse
 #[test]
 fn numbers_of_groups_that_change_within_a_packet_are_sent() {
     let spots = [(1, 100), (1, 100), (1, 7), (2, 7)];
-    let entry = |(decimal_placement, spot)| Entry {
+    let entry = |(decimal_placement, spot)| OpraEntry {
         symbol: Chars::new(b"EUR").expect("short"),
         decimal_placement,
         spot,
-        ..Entry::default()
+        ..OpraEntry::default()
     };
-    let mut encoder = Encoder::new(Version::V2);
+    let mut encoder = OpraEncoder::new(OpraVersion::V2);
     encoder.begin(1);
     for spot in spots {
         let mut draft = empty_of(b'Y');
@@ -162,7 +163,7 @@ fn numbers_of_groups_that_change_within_a_packet_are_sent() {
     }
     let packet = encoder.finish().expect("finishes").to_vec();
     let mut found = Vec::new();
-    let decoded = reference::Decoder::new().decode_packet(&packet, |message| {
+    let decoded = reference::ReferenceDecoder::new().decode_packet(&packet, |message| {
         found.extend(message.entries().iter().map(|entry| (entry.decimal_placement, entry.spot)));
     });
     assert_eq!(decoded.expect("decodes").messages, spots.len() as u32);
@@ -171,26 +172,31 @@ fn numbers_of_groups_that_change_within_a_packet_are_sent() {
 
 #[test]
 fn a_packet_of_the_old_version_never_looks_like_the_new_one() {
-    let mut draft = Draft::new(Version::V1);
+    let mut draft = OpraMessageDraft::new(OpraVersion::V1);
     draft.set_number(Field::Category, u32::from(b'?'));
-    let mut encoder = Encoder::new(Version::V1);
+    let mut encoder = OpraEncoder::new(OpraVersion::V1);
     encoder.begin(0);
     let refused = encoder.push(&draft.message().expect("complete"));
-    assert_eq!(refused.map_err(|error| error.kind), Err(EncodeErrorKind::LooksLikeV2));
+    assert_eq!(refused.map_err(|error| error.kind), Err(OpraEncodeErrorKind::LooksLikeV2));
 
     draft.set_text(Field::DefaultMessage, "A").expect("short");
     encoder.push(&draft.message().expect("complete")).expect("encodes");
-    let decoded =
-        reference::Decoder::new().decode_packet(encoder.finish().expect("finishes"), |message| {
+    let decoded = reference::ReferenceDecoder::new().decode_packet(
+        encoder.finish().expect("finishes"),
+        |message| {
             assert_eq!(message.text().unwrap_or_default().to_string(), "A");
-        });
-    assert_eq!(decoded.map(|summary| (summary.version, summary.messages)), Ok((Version::V1, 1)));
+        },
+    );
+    assert_eq!(
+        decoded.map(|summary| (summary.version, summary.messages)),
+        Ok((OpraVersion::V1, 1))
+    );
 }
 
 #[test]
 fn the_header_has_ten_digits_for_its_sequence_number() {
     let finished = |seq_num: u64| {
-        let mut encoder = Encoder::new(Version::V2);
+        let mut encoder = OpraEncoder::new(OpraVersion::V2);
         encoder.begin(seq_num);
         encoder.finish().map(<[u8]>::to_vec).map_err(|error| error.kind)
     };
@@ -199,7 +205,7 @@ fn the_header_has_ten_digits_for_its_sequence_number() {
         assert_eq!(finished(seq_num), Ok(header.into_bytes()));
     }
     for seq_num in [10_000_000_000, u64::MAX] {
-        assert_eq!(finished(seq_num), Err(EncodeErrorKind::FieldTooLong));
+        assert_eq!(finished(seq_num), Err(OpraEncodeErrorKind::FieldTooLong));
     }
 }
 
@@ -208,7 +214,7 @@ fn reserved_fields_of_the_old_version_are_sent_only_if_they_were_set() {
     let mut with_reserved = 0;
     for category in 0x20..0x7F_u8 {
         let fields = |reserved: Option<Field>| {
-            let mut draft = Draft::new(Version::V1);
+            let mut draft = OpraMessageDraft::new(OpraVersion::V1);
             Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
             draft.set_seq_num(1);
             draft.set_number(Field::Category, category.into());

@@ -9,10 +9,11 @@ mod support;
 use std::path::Path;
 
 use support::{Any, outcome};
-use tickwire_dsparser::{ActionNames, Program, generate};
-use tickwire_opra::grammar::{ACTIONS, Decoder, GRAMMAR, GRAMMAR_V1, PAPER, SINGLY};
+use tickwire_dsparser::{ActionNames, GrammarProgram, generate};
+use tickwire_opra::grammar::{ACTIONS, GRAMMAR, GRAMMAR_V1, GrammarDecoder, PAPER, SINGLY};
 use tickwire_opra::{
-    Decode, Draft, Encoder, ErrorKind, Field, Version, generate as traces, reference,
+    Decode, Field, OpraEncoder, OpraErrorKind, OpraMessageDraft, OpraVersion, generate as traces,
+    reference,
 };
 
 #[test]
@@ -20,7 +21,8 @@ fn the_generated_modules_are_fresh() {
     let grammars =
         [("opra1", GRAMMAR_V1), ("opra2", GRAMMAR), ("opra2_singly", SINGLY), ("paper", PAPER)];
     for (name, grammar) in grammars {
-        let program = Program::parse(grammar, &ActionNames::new(ACTIONS)).expect("a good grammar");
+        let program =
+            GrammarProgram::parse(grammar, &ActionNames::new(ACTIONS)).expect("a good grammar");
         let fresh = generate(&program, &format!("tickwire grammar generate {name}.dsp"));
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/generated/{name}.rs"));
         if std::env::var_os("UPDATE_GENERATED").is_some() {
@@ -32,18 +34,18 @@ fn the_generated_modules_are_fresh() {
 }
 
 /// Returns decoders of the study's program with both back ends.
-fn paper_decoders() -> [(&'static str, Decoder); 2] {
-    let tables = Decoder::from_grammar_without_end(PAPER).expect("a good grammar");
-    [("generated", Decoder::generated_paper()), ("tables", tables)]
+fn paper_decoders() -> [(&'static str, GrammarDecoder); 2] {
+    let tables = GrammarDecoder::from_grammar_without_end(PAPER).expect("a good grammar");
+    [("generated", GrammarDecoder::generated_paper()), ("tables", tables)]
 }
 
 #[test]
 fn the_program_of_the_study_decodes_traces_by_itself() {
-    let mut packets = traces::trace(Version::V2, 11, 4000).expect("generates");
+    let mut packets = traces::trace(OpraVersion::V2, 11, 4000).expect("generates");
     packets.extend(support::trace().into_iter().flatten().step_by(16));
     for (name, mut decoder) in paper_decoders() {
         for packet in &packets {
-            let expected = outcome(&mut reference::Decoder::new(), packet);
+            let expected = outcome(&mut reference::ReferenceDecoder::new(), packet);
             assert!(expected.result.is_ok());
             assert_eq!(outcome(&mut decoder, packet), expected, "{name}");
         }
@@ -52,12 +54,12 @@ fn the_program_of_the_study_decodes_traces_by_itself() {
 
 #[test]
 fn the_program_of_the_study_needs_the_closing_byte() {
-    let packet = traces::trace(Version::V2, 11, 40).expect("generates").remove(0);
+    let packet = traces::trace(OpraVersion::V2, 11, 40).expect("generates").remove(0);
     let mut open = packet.clone();
     *open.last_mut().expect("an end") = 4;
     for (name, mut decoder) in paper_decoders() {
-        let expected = outcome(&mut reference::Decoder::new(), &open);
-        assert_eq!(expected.result.map_err(|error| error.kind), Err(ErrorKind::EndByte));
+        let expected = outcome(&mut reference::ReferenceDecoder::new(), &open);
+        assert_eq!(expected.result.map_err(|error| error.kind), Err(OpraErrorKind::EndByte));
         assert_eq!(outcome(&mut decoder, &open), expected, "{name}");
     }
 }
@@ -66,7 +68,7 @@ fn the_program_of_the_study_needs_the_closing_byte() {
 fn a_grammar_that_does_not_fit_is_an_error_and_shows_nothing() {
     let skips_messages = GRAMMAR.replace("    EXECUTE action_pmap\n", "    PUSH\n");
     let takes_one = GRAMMAR.replace("LOOP UNTIL LAST \"\\x03\"", "REPEAT DECIMAL \"1\"");
-    let paper_with_end = Decoder::from_grammar(PAPER).expect("a good grammar");
+    let paper_with_end = GrammarDecoder::from_grammar(PAPER).expect("a good grammar");
     let mut decoders = vec![("the end is no message", paper_with_end)];
     for (name, grammar) in [
         ("matches nothing of it", "MATCH \"zzz\"".to_owned()),
@@ -74,14 +76,14 @@ fn a_grammar_that_does_not_fit_is_an_error_and_shows_nothing() {
         ("skips messages", skips_messages),
         ("ends early", takes_one.replace("ENDLOOP", "ENDREPEAT")),
     ] {
-        decoders.push((name, Decoder::from_grammar(&grammar).expect("a good grammar")));
+        decoders.push((name, GrammarDecoder::from_grammar(&grammar).expect("a good grammar")));
     }
-    for packet in traces::trace(Version::V2, 12, 400).expect("generates") {
+    for packet in traces::trace(OpraVersion::V2, 12, 400).expect("generates") {
         for (name, decoder) in &mut decoders {
             let mut shown = 0;
             let error = decoder.decode_packet(&packet, |_| shown += 1).map(|_| ());
             let kind = error.map_err(|error| error.kind);
-            assert_eq!(kind, Err(ErrorKind::Grammar), "{name}");
+            assert_eq!(kind, Err(OpraErrorKind::Grammar), "{name}");
             assert!(shown == 0 || name.starts_with("the end"), "{name}: {shown} messages");
         }
     }
@@ -90,10 +92,10 @@ fn a_grammar_that_does_not_fit_is_an_error_and_shows_nothing() {
 /// The actions' engine does not support integers of five bytes and leaves its record unspecified.
 #[test]
 fn messages_with_integers_of_five_bytes_are_decoded() {
-    let mut draft = Draft::new(Version::V2);
+    let mut draft = OpraMessageDraft::new(OpraVersion::V2);
     Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
     draft.set_number(Field::Category, u32::from(b'k'));
-    let mut encoder = Encoder::new(Version::V2);
+    let mut encoder = OpraEncoder::new(OpraVersion::V2);
     encoder.begin(1);
     for (seq_num, bid) in [(1, 100), (2, u32::MAX), (3, 101), (4, 1 << 28), (5, 102)] {
         draft.set_seq_num(seq_num);
@@ -101,7 +103,7 @@ fn messages_with_integers_of_five_bytes_are_decoded() {
         encoder.push(&draft.message().expect("complete")).expect("encodes");
     }
     let packet = encoder.finish().expect("finishes").to_vec();
-    let expected = outcome(&mut reference::Decoder::new(), &packet);
+    let expected = outcome(&mut reference::ReferenceDecoder::new(), &packet);
     assert_eq!(expected.messages.len(), 5);
     for (name, mut decoder) in Any::all() {
         assert_eq!(outcome(&mut decoder, &packet), expected, "{name}");

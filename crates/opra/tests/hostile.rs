@@ -6,11 +6,11 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use support::{Any, outcome, vectors};
-use tickwire_opra::{Version, generate, reference};
+use tickwire_opra::{OpraVersion, generate, reference};
 
 /// Compares all decoders on `packet` and returns true if it decodes.
 fn same_outcome(decoders: &mut [(String, Any)], packet: &[u8]) -> bool {
-    let expected = outcome(&mut reference::Decoder::new(), packet);
+    let expected = outcome(&mut reference::ReferenceDecoder::new(), packet);
     for (name, decoder) in decoders {
         assert_eq!(outcome(decoder, packet), expected, "{name} on {packet:02x?}");
     }
@@ -20,8 +20,8 @@ fn same_outcome(decoders: &mut [(String, Any)], packet: &[u8]) -> bool {
 #[test]
 fn every_single_byte_change_gives_one_verdict() {
     let mut decoders = Any::all();
-    let mut packets = generate::trace(Version::V2, 3, 40).expect("generates");
-    packets.extend(generate::trace(Version::V1, 3, 10).expect("generates"));
+    let mut packets = generate::trace(OpraVersion::V2, 3, 40).expect("generates");
+    packets.extend(generate::trace(OpraVersion::V1, 3, 10).expect("generates"));
     let cases = vectors();
     packets.extend(cases.iter().map(|case| support::from_hex(case["hex"].as_str().unwrap())));
     let (mut whole, mut refused) = (0, 0);
@@ -45,7 +45,7 @@ fn every_single_byte_change_gives_one_verdict() {
 #[test]
 fn every_cut_packet_gives_one_verdict() {
     let mut decoders = Any::all();
-    for packet in generate::trace(Version::V2, 4, 30).expect("generates") {
+    for packet in generate::trace(OpraVersion::V2, 4, 30).expect("generates") {
         for len in 0..packet.len() {
             same_outcome(&mut decoders, &packet[..len]);
         }

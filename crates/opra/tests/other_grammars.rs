@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use tickwire_opra::grammar::{ACTIONS, Decoder};
-use tickwire_opra::{Decode, Version, generate};
+use tickwire_opra::grammar::{ACTIONS, GrammarDecoder};
+use tickwire_opra::{Decode, OpraVersion, generate};
 
 static PACKETS: LazyLock<Vec<Vec<u8>>> =
-    LazyLock::new(|| generate::trace(Version::V2, 9, 40).expect("generates"));
+    LazyLock::new(|| generate::trace(OpraVersion::V2, 9, 40).expect("generates"));
 
 fn pattern() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
@@ -56,7 +56,7 @@ proptest! {
         packet in 0..40_usize,
         change in any::<(u16, u8)>(),
     ) {
-        let Ok(mut decoder) = Decoder::from_grammar(&format!("{head}{body}")) else { return Ok(()) };
+        let Ok(mut decoder) = GrammarDecoder::from_grammar(&format!("{head}{body}")) else { return Ok(()) };
         let mut packet = PACKETS[packet % PACKETS.len()].clone();
         for _ in 0..2 {
             let mut shown = 0;

@@ -5,7 +5,8 @@ mod support;
 use serde_json::Value;
 use support::{Any, from_hex, vectors};
 use tickwire_opra::{
-    Chars, Decode, Draft, Encoder, Entry, Field, Kind, Version, ascii, json, reference,
+    Chars, Decode, Field, OpraEncoder, OpraEntry, OpraFieldKind, OpraMessageDraft, OpraVersion,
+    ascii, json, reference,
 };
 
 fn name(case: &Value) -> &str {
@@ -46,7 +47,7 @@ fn every_decoder_gives_the_messages_and_errors_of_the_cases() {
 #[test]
 fn the_ascii_form_is_that_of_the_cases() {
     let cases = vectors();
-    let mut decoder = reference::Decoder::new();
+    let mut decoder = reference::ReferenceDecoder::new();
     let mut compared = 0;
     for case in cases.iter().filter(|case| case["ascii"].is_array()) {
         let mut printed = Vec::new();
@@ -65,12 +66,12 @@ fn the_ascii_form_is_that_of_the_cases() {
 #[test]
 fn what_was_decoded_encodes_to_the_same_bytes() {
     let cases = vectors();
-    let mut decoder = reference::Decoder::new();
+    let mut decoder = reference::ReferenceDecoder::new();
     let mut compared = 0;
     for case in cases.iter().filter(|case| case["reencodes_identically"] == true) {
         let packet = wire(case);
-        let version = if case["version"] == "2.0" { Version::V2 } else { Version::V1 };
-        let mut encoder = Encoder::new(version);
+        let version = if case["version"] == "2.0" { OpraVersion::V2 } else { OpraVersion::V1 };
+        let mut encoder = OpraEncoder::new(version);
         encoder.begin(case["header"]["seq"].as_str().map_or(0, |seq| seq.parse().expect("number")));
         decoder
             .decode_packet(&packet, |message| encoder.push(&message).expect("encodes"))
@@ -85,8 +86,8 @@ fn what_was_decoded_encodes_to_the_same_bytes() {
 fn drafts_of_the_expected_values_encode_to_the_same_bytes() {
     let cases = vectors();
     for case in cases.iter().filter(|case| case["reencodes_identically"] == true) {
-        let version = if case["version"] == "2.0" { Version::V2 } else { Version::V1 };
-        let mut encoder = Encoder::new(version);
+        let version = if case["version"] == "2.0" { OpraVersion::V2 } else { OpraVersion::V1 };
+        let mut encoder = OpraEncoder::new(version);
         encoder.begin(case["header"]["seq"].as_str().map_or(0, |seq| seq.parse().expect("number")));
         for message in case["messages"].as_array().expect("messages") {
             let mut draft = draft(version, message);
@@ -96,8 +97,8 @@ fn drafts_of_the_expected_values_encode_to_the_same_bytes() {
     }
 }
 
-fn draft(version: Version, message: &Value) -> Draft {
-    let mut draft = Draft::new(version);
+fn draft(version: OpraVersion, message: &Value) -> OpraMessageDraft {
+    let mut draft = OpraMessageDraft::new(version);
     for (key, value) in message.as_object().expect("object") {
         let Some(field) = Field::from_name(key) else {
             assert_eq!(key, "groups");
@@ -112,9 +113,11 @@ fn draft(version: Version, message: &Value) -> Draft {
                     value.as_str().expect("code").bytes().next().unwrap().into(),
                 );
             }
-            (_, Kind::SeqNum(_)) => draft.set_seq_num(value.as_u64().expect("number")),
-            (_, Kind::Chars(_)) => draft.set_chars(field, chars(value)),
-            (_, Kind::Text) => draft.set_text(field, value.as_str().expect("text")).expect("short"),
+            (_, OpraFieldKind::SeqNum(_)) => draft.set_seq_num(value.as_u64().expect("number")),
+            (_, OpraFieldKind::Chars(_)) => draft.set_chars(field, chars(value)),
+            (_, OpraFieldKind::Text) => {
+                draft.set_text(field, value.as_str().expect("text")).expect("short")
+            }
             _ => draft.set_number(field, value.as_u64().expect("number") as u32),
         }
     }
@@ -125,9 +128,9 @@ fn chars(value: &Value) -> Chars {
     Chars::new(value.as_str().unwrap_or_default().as_bytes()).expect("short")
 }
 
-fn entry(value: &Value) -> Entry {
+fn entry(value: &Value) -> OpraEntry {
     let symbol = if value["fco_sym"].is_string() { &value["fco_sym"] } else { &value["index_sym"] };
-    Entry {
+    OpraEntry {
         symbol: chars(symbol),
         reserved: chars(&value["res1"]),
         value: chars(&value["index_val"]),

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use support::{Any, from_hex, packets, shared};
 use tickwire_opra::{
-    Chars, Decode, Draft, EncodeErrorKind, Encoder, Field, Version, json, reference,
+    Chars, Decode, Field, OpraEncodeErrorKind, OpraEncoder, OpraMessageDraft, OpraVersion, json,
+    reference,
 };
 
 /// A packet with every category that has reserved fields, and every appendage. The reserved fields
@@ -31,9 +32,9 @@ const PACKET: &str = "01\
 const MESSAGES: &str = include_str!("data/version_1.jsonl");
 
 fn encode_again(packet: &[u8]) -> Vec<u8> {
-    let mut encoder = Encoder::new(Version::V1);
-    let encode = |message: tickwire_opra::Message<'_>| encoder.push(&message).expect("encodes");
-    reference::Decoder::new().decode_packet(packet, encode).expect("decodes");
+    let mut encoder = OpraEncoder::new(OpraVersion::V1);
+    let encode = |message: tickwire_opra::OpraMessage<'_>| encoder.push(&message).expect("encodes");
+    reference::ReferenceDecoder::new().decode_packet(packet, encode).expect("decodes");
     encoder.finish().expect("finishes").to_vec()
 }
 
@@ -44,15 +45,15 @@ fn reserved_fields_are_decoded_and_encoded_again() {
         let mut messages = Vec::new();
         let decoded =
             decoder.decode_packet(&packet, |message| messages.push(json::to_string(&message)));
-        assert_eq!(decoded.map(|summary| summary.version), Ok(Version::V1), "{name}");
+        assert_eq!(decoded.map(|summary| summary.version), Ok(OpraVersion::V1), "{name}");
         assert!(messages.iter().eq(MESSAGES.lines()), "{name}: {messages:?}");
     }
     assert_eq!(encode_again(&packet), packet);
 }
 
 /// Returns a message of `category` whose numbers are all 32, without strings.
-fn draft_of(category: u8) -> Draft {
-    let mut draft = Draft::new(Version::V1);
+fn draft_of(category: u8) -> OpraMessageDraft {
+    let mut draft = OpraMessageDraft::new(OpraVersion::V1);
     Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
     draft.set_number(Field::Category, category.into());
     draft.set_seq_num(7);
@@ -64,7 +65,7 @@ fn draft_of(category: u8) -> Draft {
 fn reserved_fields_that_are_never_sent_are_absent() {
     let mut draft = draft_of(b'k');
     draft.set_number(Field::Bbo, u32::from(b'C'));
-    let mut encoder = Encoder::new(Version::V1);
+    let mut encoder = OpraEncoder::new(OpraVersion::V1);
     encoder.begin(0);
     encoder.push(&draft.message().expect("complete")).expect("encodes");
     encoder.push(&draft.message().expect("complete")).expect("encodes");
@@ -83,13 +84,13 @@ fn a_reserved_field_cannot_become_absent_within_a_packet() {
     let mut draft = draft_of(b'd');
     let mut with = draft.clone();
     with.set_chars(Field::Reserved2, Chars::new(b"  ").expect("short"));
-    let mut encoder = Encoder::new(Version::V1);
+    let mut encoder = OpraEncoder::new(OpraVersion::V1);
     encoder.begin(0);
     encoder.push(&with.message().expect("complete")).expect("encodes");
     let refused = encoder.push(&draft.message().expect("complete")).expect_err("cannot be said");
     assert_eq!(
         (refused.kind, refused.field),
-        (EncodeErrorKind::EmptyString, Some(Field::Reserved2))
+        (OpraEncodeErrorKind::EmptyString, Some(Field::Reserved2))
     );
 }
 
@@ -107,7 +108,7 @@ fn every_message_of_the_vendors_test_set_is_decoded_and_encoded_again() {
     for (name, mut decoder) in Any::all() {
         let mut messages: Vec<BTreeMap<String, Value>> = Vec::new();
         for packet in &packets {
-            let keep = |message: tickwire_opra::Message<'_>| {
+            let keep = |message: tickwire_opra::OpraMessage<'_>| {
                 messages.push(serde_json::from_str(&json::to_string(&message)).expect("JSON"));
             };
             decoder.decode_packet(packet, keep).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -1,11 +1,11 @@
 //! Arrow record batches of a template's messages.
 
-use crate::capture::Errors;
-use crate::collected::Collected;
+use crate::capture::CaptureErrors;
+use crate::collected::PyCollectedBatches;
 use crate::errors;
-use crate::fault::Fault;
+use crate::fault::DecodeFault;
 use crate::parquet;
-use crate::pull::{Job, Pull, Take};
+use crate::pull::{CaptureJob, CapturePuller, Take};
 use crate::signals;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use tickwire_arrow::{Decimals, Rows, Table, TableBuilder, TableOptions};
+use tickwire_arrow::{Decimals, RowUnit, TableBuilder, TableOptions, TemplateTable};
 use tickwire_fast::{Program, SegmentRef, Storage};
 use tickwire_text::Header;
 
@@ -48,22 +48,22 @@ const TIME: &str = "time";
 /// >>> import pyarrow.parquet
 /// >>> pyarrow.parquet.read_metadata(path).num_rows == rows
 /// True
-#[pyclass(module = "tickwire", frozen)]
-pub struct Batches {
-    job: Job,
+#[pyclass(name = "Batches", module = "tickwire", frozen)]
+pub struct PyBatches {
+    job: CaptureJob,
     template: usize,
-    rows: Rows,
+    rows: RowUnit,
     decimals: Decimals,
-    errors: Errors,
+    errors: CaptureErrors,
     /// The error that ended the last failed reading.
-    raised: Raised,
-    progress: Arc<Progress>,
-    shape: Shape,
+    raised: LastFault,
+    progress: Arc<BatchProgress>,
+    shape: ColumnSelection,
 }
 
 /// Selection of columns and time unit.
 #[derive(Clone, Default)]
-struct Shape {
+struct ColumnSelection {
     /// Names of the columns; all by default.
     columns: Option<Vec<String>>,
     /// True if capture times are in microseconds instead of nanoseconds.
@@ -85,25 +85,31 @@ pub fn is_ending() -> RwLockReadGuard<'static, bool> {
     IS_ENDING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Raised = Arc<Mutex<Option<Fault>>>;
+type LastFault = Arc<Mutex<Option<DecodeFault>>>;
 
 /// Counters over all consumers.
 #[derive(Default)]
-struct Progress {
+struct BatchProgress {
     packets: AtomicU64,
     packets_skipped: AtomicU64,
 }
 
-impl Batches {
-    pub fn new(job: Job, template: usize, rows: Rows, decimals: Decimals, errors: Errors) -> Self {
+impl PyBatches {
+    pub fn new(
+        job: CaptureJob,
+        template: usize,
+        rows: RowUnit,
+        decimals: Decimals,
+        errors: CaptureErrors,
+    ) -> Self {
         let progress = Arc::default();
-        let (raised, shape) = (Raised::default(), Shape::default());
+        let (raised, shape) = (LastFault::default(), ColumnSelection::default());
         Self { job, template, rows, decimals, errors, raised, progress, shape }
     }
 }
 
 #[pymethods]
-impl Batches {
+impl PyBatches {
     /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
@@ -112,21 +118,21 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let reader = BatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// Reads all batches with the GIL released; with `views`, strings are 16-byte views, as in polars.
     #[pyo3(signature = (views = false))]
-    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
-        Collected::read(py, reader, views)
+    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<PyCollectedBatches> {
+        let reader = BatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
+        PyCollectedBatches::read(py, reader, views)
     }
 
     /// Writes all rows to a Parquet file, which gets its name only when it is complete.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let reader = BatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
         parquet::write(py, reader, path)
     }
 
@@ -150,7 +156,7 @@ impl Batches {
         };
         let Self { job, template, rows, decimals, errors, .. } = self;
         let mut selected = Self::new(job.clone(), *template, *rows, *decimals, errors.clone());
-        selected.shape = Shape { columns, is_micros };
+        selected.shape = ColumnSelection { columns, is_micros };
         Ok(selected)
     }
 
@@ -174,7 +180,7 @@ impl Batches {
     }
 }
 
-impl Shape {
+impl ColumnSelection {
     fn schema(&self, whole: &SchemaRef) -> Result<SchemaRef, ArrowError> {
         let mut fields: Vec<FieldRef> = match &self.columns {
             Some(columns) => {
@@ -221,21 +227,21 @@ fn stored_fields(program: &Program, segment: SegmentRef) -> usize {
 }
 
 /// Reads batches from a capture.
-struct Reader {
-    pull: Pull<Taken>,
+struct BatchReader {
+    pull: CapturePuller<BatchRows>,
     schema: SchemaRef,
-    errors: Errors,
+    errors: CaptureErrors,
     /// An error to be returned after the rows before it.
-    fault: Option<Fault>,
-    raised: Raised,
-    progress: Arc<Progress>,
-    shape: Shape,
+    fault: Option<DecodeFault>,
+    raised: LastFault,
+    progress: Arc<BatchProgress>,
+    shape: ColumnSelection,
     is_ended: bool,
 }
 
-impl Reader {
-    fn open(of: &Batches) -> Result<Self, String> {
-        let Batches { job, template, rows, decimals, errors, raised, progress, shape } = of;
+impl BatchReader {
+    fn open(of: &PyBatches) -> Result<Self, String> {
+        let PyBatches { job, template, rows, decimals, errors, raised, progress, shape } = of;
         let options = TableOptions {
             rows: *rows,
             decimals: *decimals,
@@ -244,10 +250,11 @@ impl Reader {
                 ("tickwire.signature_of_set".to_owned(), job.program.set().signature().to_string()),
             ],
         };
-        let table = Table::of(&job.program, *template, &options);
+        let table = TemplateTable::of(&job.program, *template, &options);
         let schema = table.schema().clone();
-        let taken = Taken::new(table);
-        let (pull, errors, raised) = (Pull::new(job, taken)?, errors.clone(), raised.clone());
+        let taken = BatchRows::new(table);
+        let (pull, errors, raised) =
+            (CapturePuller::new(job, taken)?, errors.clone(), raised.clone());
         let progress = progress.clone();
         let shape = shape.clone();
         let schema = shape.schema(&schema).map_err(|error| error.to_string())?;
@@ -284,14 +291,14 @@ impl Reader {
     fn read_counted(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         let (packets, skipped) = (self.pull.packets, self.pull.packets_skipped);
         let read = self.read();
-        let Progress { packets: all, packets_skipped: all_skipped } = &*self.progress;
+        let BatchProgress { packets: all, packets_skipped: all_skipped } = &*self.progress;
         all.fetch_add(self.pull.packets - packets, Ordering::Relaxed);
         all_skipped.fetch_add(self.pull.packets_skipped - skipped, Ordering::Relaxed);
         read
     }
 }
 
-impl Iterator for Reader {
+impl Iterator for BatchReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -310,21 +317,21 @@ impl Iterator for Reader {
     }
 }
 
-impl RecordBatchReader for Reader {
+impl RecordBatchReader for BatchReader {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 }
 
 /// Rows of a batch under construction.
-pub struct Taken {
+pub struct BatchRows {
     builder: TableBuilder,
     /// Complete batches, without room for another message.
     full: VecDeque<Result<RecordBatch, ArrowError>>,
 }
 
-impl Taken {
-    pub fn new(table: Table) -> Self {
+impl BatchRows {
+    pub fn new(table: TemplateTable) -> Self {
         Self { builder: TableBuilder::new(table), full: VecDeque::new() }
     }
 
@@ -337,19 +344,19 @@ impl Taken {
     }
 }
 
-impl Take for Taken {
+impl Take for BatchRows {
     fn take(
         &mut self,
         header: &Header<'_>,
         message: &tickwire_fast::Message,
-    ) -> Result<(), Box<Fault>> {
+    ) -> Result<(), Box<DecodeFault>> {
         let mut pushed = self.builder.push(header, message);
         if pushed.as_ref().is_err_and(|unfit| unfit.is_full()) && self.builder.rows() > 0 {
             self.full.push_back(self.builder.take_batch());
             pushed = self.builder.push(header, message);
         }
         pushed.map(drop).map_err(|unfit| {
-            Box::new(Fault {
+            Box::new(DecodeFault {
                 text: format!(
                     "packet {}, the message {} at offset {}: {unfit}",
                     header.packet.unwrap_or_default(),
@@ -362,7 +369,7 @@ impl Take for Taken {
                 packet: header.packet,
                 time_ns: header.time_ns,
                 destination: header.destination,
-                ..Fault::default()
+                ..DecodeFault::default()
             })
         })
     }

@@ -1,26 +1,26 @@
 //! Captures: what `tickwire.open` returns.
 
-use crate::batches::Batches;
+use crate::batches::PyBatches;
 use crate::errors;
-use crate::explain::{self, Explanation};
-use crate::fault::Fault;
-use crate::lost::Lost;
-use crate::message::{Message, Owned};
-use crate::pull::{Job, Pull, Source, Take};
+use crate::explain::{self, PyExplanation};
+use crate::fault::DecodeFault;
+use crate::lost::PyDecodingErrors;
+use crate::message::{OwnedMessage, PyMessage};
+use crate::pull::{CaptureFile, CaptureJob, CapturePuller, Take};
 use crate::signals;
-use crate::templates::{Templates, compile};
+use crate::templates::{TemplatesInput, compile};
 use crate::warnings::Warnings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tickwire_arrow::{Decimals, Rows};
+use tickwire_arrow::{Decimals, RowUnit};
 use tickwire_captures::Selection;
-use tickwire_captures::plan::Split;
+use tickwire_captures::plan::CaptureSplit;
 use tickwire_fast::{TemplateId, TemplateSet};
-use tickwire_feed::capture::Format;
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::capture::CaptureFormat;
+use tickwire_feed::framing::{Framing, FramingResetPolicy};
 use tickwire_text::Header;
 
 /// Handling of data that cannot be decoded.
@@ -37,19 +37,19 @@ const ERRORS_MAX: usize = 10_000;
 
 /// Errors of a capture.
 #[derive(Default)]
-pub struct Kept {
-    faults: Vec<Fault>,
+pub struct CaptureFaults {
+    faults: Vec<DecodeFault>,
     count: u64,
 }
 
 /// Shared by all readings of a capture.
 #[derive(Clone)]
-pub struct Errors {
+pub struct CaptureErrors {
     on_error: OnError,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<CaptureFaults>>,
 }
 
-impl Errors {
+impl CaptureErrors {
     /// Parses `on_error`: `raise` or `keep`.
     pub fn new(on_error: &str) -> PyResult<Self> {
         let on_error = match on_error {
@@ -74,12 +74,12 @@ impl Errors {
         self.lock().count
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CaptureFaults> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records faults. Returns the first one if it must be raised.
-    pub fn note(&self, faults: Vec<Fault>) -> Option<Fault> {
+    pub fn note(&self, faults: Vec<DecodeFault>) -> Option<DecodeFault> {
         // Called for each packet. Most packets have no faults and must not take the lock.
         if faults.is_empty() {
             return None;
@@ -106,7 +106,7 @@ impl Errors {
 pub fn open(
     py: Python<'_>,
     path: PathBuf,
-    templates: Templates,
+    templates: TemplatesInput,
     framing: &str,
     reset: Option<&str>,
     input_format: Option<&str>,
@@ -117,15 +117,15 @@ pub fn open(
     on_error: &str,
     split: Option<Vec<u8>>,
     reset_at: Vec<u64>,
-) -> PyResult<Capture> {
+) -> PyResult<PyCapture> {
     let wrong = |text: String| PyValueError::new_err(text);
-    let errors = Errors::new(on_error)?;
+    let errors = CaptureErrors::new(on_error)?;
     let format = input_format.map(format_of).transpose()?;
     let split = split.map(|bytes| {
-        let split = Split::from_bytes(path.clone(), &bytes);
+        let split = CaptureSplit::from_bytes(path.clone(), &bytes);
         split.map(Arc::new).ok_or_else(|| wrong("the split is not of this version".to_owned()))
     });
-    let source = Source { path, format, split: split.transpose()? };
+    let source = CaptureFile { path, format, split: split.transpose()? };
     let checks_values = framing == "auto";
     let (framing, set) = match framing {
         "auto" => {
@@ -141,7 +141,7 @@ pub fn open(
     // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
     let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
-    let job = Job {
+    let job = CaptureJob {
         source,
         framing,
         reset_at,
@@ -151,11 +151,11 @@ pub fn open(
         times,
         warnings: Warnings::default(),
     };
-    Ok(Capture { job, errors })
+    Ok(PyCapture { job, errors })
 }
 
 /// Returns the file format with this name.
-pub fn format_of(name: &str) -> PyResult<Format> {
+pub fn format_of(name: &str) -> PyResult<CaptureFormat> {
     let wrong = |error| PyValueError::new_err(format!("input_format {name}: {error}"));
     name.parse().map_err(wrong)
 }
@@ -179,7 +179,7 @@ pub fn framing_named(name: &str) -> PyResult<Framing> {
 pub fn reset_by(framing: Framing, reset: Option<&str>) -> PyResult<Framing> {
     let Some(name) = reset else { return Ok(framing) };
     let wrong = |error| PyValueError::new_err(format!("reset {name}: {error}"));
-    Ok(framing.reset(name.parse::<ResetPolicy>().map_err(wrong)?))
+    Ok(framing.reset(name.parse::<FramingResetPolicy>().map_err(wrong)?))
 }
 
 /// Returns a framing with the named reset policy, or unchanged, and the templates with the framing's changes
@@ -197,7 +197,7 @@ fn with_reset(
     Ok((framing, set))
 }
 
-fn find_framing(source: &Source, set: &TemplateSet) -> Result<Framing, String> {
+fn find_framing(source: &CaptureFile, set: &TemplateSet) -> Result<Framing, String> {
     let name = source.path.display();
     let sample = source.sample()?;
     let found = sample.detect(set).map_err(|error| format!("{name}: {error}"))?;
@@ -205,18 +205,18 @@ fn find_framing(source: &Source, set: &TemplateSet) -> Result<Framing, String> {
 }
 
 /// A capture: iterate over it for messages, or take columns of a template.
-#[pyclass(module = "tickwire", frozen)]
-pub struct Capture {
-    job: Job,
-    errors: Errors,
+#[pyclass(name = "Capture", module = "tickwire", frozen)]
+pub struct PyCapture {
+    job: CaptureJob,
+    errors: CaptureErrors,
 }
 
 #[pymethods]
-impl Capture {
-    fn __iter__(&self, py: Python<'_>) -> PyResult<Messages> {
-        let pull = Pull::new(&self.job, Queue::default());
+impl PyCapture {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyMessages> {
+        let pull = CapturePuller::new(&self.job, MessageQueue::default());
         let pull = pull.map_err(|text| errors::usage(py, &text))?;
-        Ok(Messages {
+        Ok(PyMessages {
             pull: Mutex::new(Pulled { pull, raised: None }),
             errors: self.errors.clone(),
         })
@@ -264,7 +264,7 @@ impl Capture {
     }
 
     /// Explains a packet byte by byte.
-    fn explain(&self, py: Python<'_>, packet: u64) -> PyResult<Explanation> {
+    fn explain(&self, py: Python<'_>, packet: u64) -> PyResult<PyExplanation> {
         let explained = py.detach(|| explain::of_capture(&self.job, packet));
         explained.map_err(|text| errors::usage(py, &text))
     }
@@ -278,24 +278,24 @@ impl Capture {
         template: Option<&str>,
         entries: bool,
         floats: bool,
-    ) -> PyResult<Batches> {
+    ) -> PyResult<PyBatches> {
         let index = self.template(py, template)?;
         let job = self.job_of(py, index)?;
-        let rows = if entries { Rows::Entries } else { Rows::Messages };
+        let rows = if entries { RowUnit::Entries } else { RowUnit::Messages };
         let decimals = if floats { Decimals::Float64 } else { Decimals::Exact };
-        Ok(Batches::new(job, index, rows, decimals, self.errors.clone()))
+        Ok(PyBatches::new(job, index, rows, decimals, self.errors.clone()))
     }
 
     /// Record batches of decoding errors, including this template's messages that its table cannot hold.
-    fn lost(&self, py: Python<'_>, template: Option<&str>) -> PyResult<Lost> {
+    fn lost(&self, py: Python<'_>, template: Option<&str>) -> PyResult<PyDecodingErrors> {
         let template = self.template(py, template)?;
-        Ok(Lost { job: self.job_of(py, template)?, template })
+        Ok(PyDecodingErrors { job: self.job_of(py, template)?, template })
     }
 }
 
-impl Capture {
+impl PyCapture {
     /// Returns the job that reads only the messages of one template.
-    fn job_of(&self, py: Python<'_>, index: usize) -> PyResult<Job> {
+    fn job_of(&self, py: Python<'_>, index: usize) -> PyResult<CaptureJob> {
         let program = &self.job.program;
         let id = index.to_string();
         let template = &program.templates()[index];
@@ -345,8 +345,8 @@ impl Capture {
     /// Returns the number of messages of each template.
     fn counted(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let counts = vec![0; self.job.program.templates().len()];
-        let mut pull =
-            Pull::new(&self.job, Counts(counts)).map_err(|text| errors::usage(py, &text))?;
+        let mut pull = CapturePuller::new(&self.job, TemplateCounts(counts))
+            .map_err(|text| errors::usage(py, &text))?;
         let raised = signals::detached(py, || {
             while !pull.is_ended() && !signals::is_interrupted() {
                 pull.step();
@@ -363,10 +363,14 @@ impl Capture {
     }
 }
 
-struct Counts(Vec<u64>);
+struct TemplateCounts(Vec<u64>);
 
-impl Take for Counts {
-    fn take(&mut self, _: &Header<'_>, message: &tickwire_fast::Message) -> Result<(), Box<Fault>> {
+impl Take for TemplateCounts {
+    fn take(
+        &mut self,
+        _: &Header<'_>,
+        message: &tickwire_fast::Message,
+    ) -> Result<(), Box<DecodeFault>> {
         self.0[message.template_index()] += 1;
         Ok(())
     }
@@ -374,15 +378,15 @@ impl Take for Counts {
 
 /// Decoded messages that are not yet returned.
 #[derive(Default)]
-struct Queue(VecDeque<Owned>);
+struct MessageQueue(VecDeque<OwnedMessage>);
 
-impl Take for Queue {
+impl Take for MessageQueue {
     fn take(
         &mut self,
         header: &Header<'_>,
         message: &tickwire_fast::Message,
-    ) -> Result<(), Box<Fault>> {
-        self.0.push_back(Owned {
+    ) -> Result<(), Box<DecodeFault>> {
+        self.0.push_back(OwnedMessage {
             message: Arc::new(message.clone()),
             packet: header.packet,
             time_ns: header.time_ns,
@@ -396,34 +400,34 @@ impl Take for Queue {
 }
 
 struct Pulled {
-    pull: Pull<Queue>,
+    pull: CapturePuller<MessageQueue>,
     /// Error to raise after the messages before it.
-    raised: Option<Fault>,
+    raised: Option<DecodeFault>,
 }
 
 /// The messages of a capture, in order.
-#[pyclass(module = "tickwire", frozen)]
-pub struct Messages {
+#[pyclass(name = "Messages", module = "tickwire", frozen)]
+pub struct PyMessages {
     pull: Mutex<Pulled>,
-    errors: Errors,
+    errors: CaptureErrors,
 }
 
 #[pymethods]
-impl Messages {
+impl PyMessages {
     fn __iter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyMessage>> {
         match signals::advance(py, &self.pull, |pulled| pulled.next(&self.errors))? {
-            Ok(message) => Ok(message.map(Message::from)),
+            Ok(message) => Ok(message.map(PyMessage::from)),
             Err(fault) => Err(fault.exception(py)),
         }
     }
 }
 
 impl Pulled {
-    fn next(&mut self, errors: &Errors) -> Result<Option<Owned>, Box<Fault>> {
+    fn next(&mut self, errors: &CaptureErrors) -> Result<Option<OwnedMessage>, Box<DecodeFault>> {
         let Self { pull, raised } = self;
         loop {
             if let Some(message) = pull.taken().0.pop_front() {

@@ -1,18 +1,20 @@
 //! Decoding and encoding of packets that are not from a capture.
 
 use crate::errors;
-use crate::fault::Fault;
+use crate::fault::DecodeFault;
 use crate::from_python::json;
-use crate::message::{Message, Owned};
-use crate::templates::{Templates, compile};
+use crate::message::{OwnedMessage, PyMessage};
+use crate::templates::{TemplatesInput, compile};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, PoisonError};
-use tickwire_fast::{DecoderOptions, EncoderOptions, Error, MessageBuilder, Program, ResetPolicy};
+use tickwire_fast::{
+    DecoderOptions, EncoderOptions, FastError, MessageBuilder, Program, ResetPolicy,
+};
 use tickwire_text::json::{Json, build_message, error_text};
 
 fn reset_policy(py: Python<'_>, name: &str) -> PyResult<ResetPolicy> {
-    let policy = name.parse::<tickwire_feed::framing::ResetPolicy>().map_err(|_| {
+    let policy = name.parse::<tickwire_feed::framing::FramingResetPolicy>().map_err(|_| {
         errors::usage(py, &format!("reset {name}: expected never, packet, message or template"))
     });
     Ok(policy?.into())
@@ -31,20 +33,20 @@ fn reset_policy(py: Python<'_>, name: &str) -> PyResult<ResetPolicy> {
 /// >>> decoder.decode(bytes.fromhex("c081"))
 /// Traceback (most recent call last):
 /// tickwire._errors.DecodeError: template "Quote" (id 1), field Id: D5: byte 2: absent, and there is neither a previous nor an initial value
-#[pyclass(module = "tickwire", frozen)]
-pub struct Decoder {
+#[pyclass(name = "Decoder", module = "tickwire", frozen)]
+pub struct PyDecoder {
     decoder: Mutex<tickwire_fast::Decoder>,
 }
 
 #[pymethods]
-impl Decoder {
+impl PyDecoder {
     /// Creates a decoder with empty dictionaries. `reset` says when they are reset: "never", "packet",
     /// "message" or "template".
     #[new]
     #[pyo3(signature = (templates, reset = "template", fields = None))]
     fn new(
         py: Python<'_>,
-        templates: Templates,
+        templates: TemplatesInput,
         reset: &str,
         fields: Option<Vec<String>>,
     ) -> PyResult<Self> {
@@ -57,9 +59,9 @@ impl Decoder {
 
     /// Decodes the messages of a packet, in order. If one cannot be decoded, `messages` of the exception has those
     /// before it.
-    fn decode(&self, py: Python<'_>, packet: &[u8]) -> PyResult<Vec<Message>> {
+    fn decode(&self, py: Python<'_>, packet: &[u8]) -> PyResult<Vec<PyMessage>> {
         let (messages, fault) = py.detach(|| self.messages(packet));
-        let messages: Vec<Message> = messages.into_iter().map(Message::from).collect();
+        let messages: Vec<PyMessage> = messages.into_iter().map(PyMessage::from).collect();
         let Some(fault) = fault else { return Ok(messages) };
         let error = fault.exception(py);
         error.value(py).setattr("messages", messages)?;
@@ -72,21 +74,21 @@ impl Decoder {
     }
 }
 
-impl Decoder {
+impl PyDecoder {
     fn lock(&self) -> std::sync::MutexGuard<'_, tickwire_fast::Decoder> {
         // Safe after a panic: the decoder returns errors until it is reset.
         self.decoder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the messages of a packet up to the first that cannot be decoded, and why it cannot.
-    fn messages(&self, packet: &[u8]) -> (Vec<Owned>, Option<Fault>) {
+    fn messages(&self, packet: &[u8]) -> (Vec<OwnedMessage>, Option<DecodeFault>) {
         let mut decoder = self.lock();
         decoder.begin_packet();
         let (mut messages, mut at) = (Vec::new(), 0);
         while at < packet.len() {
             match decoder.decode(&packet[at..]) {
                 Ok(decoded) => {
-                    messages.push(Owned {
+                    messages.push(OwnedMessage {
                         message: Arc::new(decoded.message.clone()),
                         packet: None,
                         time_ns: None,
@@ -100,7 +102,7 @@ impl Decoder {
                 Err(error) => {
                     let program = decoder.program();
                     let text = error.shifted(at).describe(program).to_string();
-                    let fault = Fault::of_message(&error, at as u64, text, program);
+                    let fault = DecodeFault::of_message(&error, at as u64, text, program);
                     return (messages, Some(fault));
                 }
             }
@@ -121,29 +123,29 @@ impl Decoder {
 /// >>> encoder.begin_packet()
 /// >>> encoder.encode({"n": "Quote", "msg": {"Id": 9}}).hex()
 /// 'e08189'
-#[pyclass(module = "tickwire", frozen)]
-pub struct Encoder {
-    encoding: Mutex<Encoding>,
+#[pyclass(name = "Encoder", module = "tickwire", frozen)]
+pub struct PyEncoder {
+    encoding: Mutex<EncoderState>,
 }
 
-struct Encoding {
+struct EncoderState {
     encoder: tickwire_fast::Encoder,
     builder: MessageBuilder,
     program: Arc<Program>,
 }
 
 #[pymethods]
-impl Encoder {
+impl PyEncoder {
     /// Creates an encoder with empty dictionaries; `reset` as for the decoder.
     #[new]
     #[pyo3(signature = (templates, reset = "template"))]
-    fn new(py: Python<'_>, templates: Templates, reset: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, templates: TemplatesInput, reset: &str) -> PyResult<Self> {
         let reset = reset_policy(py, reset)?;
         let program = Arc::new(compile(py, templates.0, None)?);
         let options = EncoderOptions::default().reset(reset);
         let encoder = tickwire_fast::Encoder::with_options(program.clone(), options);
         let builder = MessageBuilder::new(program.clone());
-        Ok(Self { encoding: Mutex::new(Encoding { encoder, builder, program }) })
+        Ok(Self { encoding: Mutex::new(EncoderState { encoder, builder, program }) })
     }
 
     /// Encodes a message. It has the members `"n"` (name of the template) or `"t"` (its id), and `"msg"`, its
@@ -165,13 +167,13 @@ impl Encoder {
     }
 }
 
-impl Encoder {
+impl PyEncoder {
     /// Returns the bytes of a message, or the reason why it cannot be encoded.
-    fn bytes(&self, line: &Json) -> Result<Vec<u8>, Unfit> {
+    fn bytes(&self, line: &Json) -> Result<Vec<u8>, UnencodableMessage> {
         let mut encoding = self.encoding.lock().unwrap_or_else(PoisonError::into_inner);
-        let Encoding { encoder, builder, program } = &mut *encoding;
-        let wrong = |error: Error| Unfit::of(program, &error);
-        build_message(builder, line).map_err(|mismatch| Unfit {
+        let EncoderState { encoder, builder, program } = &mut *encoding;
+        let wrong = |error: FastError| UnencodableMessage::of(program, &error);
+        build_message(builder, line).map_err(|mismatch| UnencodableMessage {
             text: mismatch.to_string(),
             code: mismatch.code().map(|code| code.to_string()),
             template: mismatch.template().map(str::to_owned),
@@ -185,15 +187,15 @@ impl Encoder {
 }
 
 /// Why a message cannot be encoded.
-struct Unfit {
+struct UnencodableMessage {
     text: String,
     code: Option<String>,
     template: Option<String>,
     field: Option<String>,
 }
 
-impl Unfit {
-    fn of(program: &Program, error: &Error) -> Self {
+impl UnencodableMessage {
+    fn of(program: &Program, error: &FastError) -> Self {
         let template = |field| program.templates()[program.template_of(field)].name.to_string();
         Self {
             text: error_text(program, error),

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 /// All batches of a reading, for the Arrow C stream interface: for consumers that hold the GIL while they
 /// read, such as polars.
-#[pyclass(module = "tickwire", frozen)]
-pub struct Collected {
+#[pyclass(name = "Collected", module = "tickwire", frozen)]
+pub struct PyCollectedBatches {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
 
-impl Collected {
+impl PyCollectedBatches {
     /// Reads all batches with the GIL released; converts strings to views if requested.
     pub fn read(
         py: Python<'_>,
@@ -41,7 +41,7 @@ impl Collected {
 }
 
 #[pymethods]
-impl Collected {
+impl PyCollectedBatches {
     /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(

@@ -2,13 +2,13 @@
 
 use crate::capture::framing_of;
 use crate::errors;
-use crate::pull::Job;
-use crate::templates::Templates;
+use crate::pull::CaptureJob;
+use crate::templates::TemplatesInput;
 use pyo3::prelude::*;
 use std::io;
 use std::sync::Arc;
-use tickwire_captures::explain::{Explainer, Part, STYLE, write_html, write_text};
-use tickwire_captures::{Channel, Channels};
+use tickwire_captures::explain::{Explainer, PacketPart, STYLE, write_html, write_text};
+use tickwire_captures::{CaptureChannel, Channels};
 use tickwire_fast::{CompileOptions, DecoderOptions, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
 
@@ -23,15 +23,15 @@ use tickwire_feed::framing::Framing;
 /// no bytes are left
 /// >>> explained._repr_html_().count("<table")
 /// 1
-#[pyclass(module = "tickwire", frozen)]
-pub struct Explanation {
+#[pyclass(name = "Explanation", module = "tickwire", frozen)]
+pub struct PyExplanation {
     text: String,
     html: String,
     is_whole: bool,
 }
 
 #[pymethods]
-impl Explanation {
+impl PyExplanation {
     /// True if the whole packet was decoded.
     #[getter]
     fn ok(&self) -> bool {
@@ -57,21 +57,21 @@ impl Explanation {
 pub fn explain(
     py: Python<'_>,
     packet: &[u8],
-    templates: Templates,
+    templates: TemplatesInput,
     framing: &str,
     reset: Option<&str>,
-) -> PyResult<Explanation> {
+) -> PyResult<PyExplanation> {
     let (framing, set) = framing_of(framing, reset, templates.0)?;
     py.detach(|| {
         let program = program_of(set)?;
-        let mut channel = Channel::new(program.clone(), options(&framing), framing);
+        let mut channel = CaptureChannel::new(program.clone(), options(&framing), framing);
         Ok(explanation(&Explainer::new(&program, framing), &mut channel, packet))
     })
     .map_err(|text: String| errors::usage(py, &text))
 }
 
 /// Explains a packet of a capture: decodes the earlier packets to the same address and port first.
-pub fn of_capture(job: &Job, wanted: u64) -> Result<Explanation, String> {
+pub fn of_capture(job: &CaptureJob, wanted: u64) -> Result<PyExplanation, String> {
     let program = program_of(job.program.set().clone())?;
     let mut reader = job.source.open()?;
     let mut channels = Channels::new(program.clone(), options(&job.framing), job.framing)
@@ -101,12 +101,16 @@ fn options(framing: &Framing) -> DecoderOptions {
     DecoderOptions::default().reset(framing.reset_policy().into())
 }
 
-fn explanation(explainer: &Explainer<'_>, channel: &mut Channel, packet: &[u8]) -> Explanation {
+fn explanation(
+    explainer: &Explainer<'_>,
+    channel: &mut CaptureChannel,
+    packet: &[u8],
+) -> PyExplanation {
     let (mut text, mut html) = (Vec::new(), Vec::new());
     html.extend_from_slice(
         format!("<div class=\"tickwire-explain\"><style>{STYLE}</style>\n").as_bytes(),
     );
-    let mut write = |part: Part<'_>| -> io::Result<()> {
+    let mut write = |part: PacketPart<'_>| -> io::Result<()> {
         write_text(&mut text, &part, &|_, text| text.to_owned())?;
         write_html(&mut html, &part)
     };
@@ -115,5 +119,5 @@ fn explanation(explainer: &Explainer<'_>, channel: &mut Channel, packet: &[u8]) 
     let is_whole = explainer.packet(channel, packet, &mut left, &mut write).unwrap_or(false);
     html.extend_from_slice(b"</div>\n");
     let string = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Explanation { text: string(text), html: string(html), is_whole }
+    PyExplanation { text: string(text), html: string(html), is_whole }
 }

@@ -4,11 +4,11 @@ use crate::errors;
 use pyo3::prelude::*;
 use std::net::SocketAddr;
 use tickwire_captures::{MessagePlace, PacketPlace};
-use tickwire_fast::{Error, Program};
+use tickwire_fast::{FastError, Program};
 
 /// Why data could not be decoded, and where.
 #[derive(Clone, Debug, Default)]
-pub struct Fault {
+pub struct DecodeFault {
     /// Description that includes the other fields.
     pub text: String,
     /// The specification's code, such as `D9`.
@@ -27,9 +27,9 @@ pub struct Fault {
     pub destination: Option<SocketAddr>,
 }
 
-impl Fault {
+impl DecodeFault {
     /// Creates the fault of a message that cannot be decoded with `program`.
-    pub fn of_message(error: &Error, offset: u64, text: String, program: &Program) -> Self {
+    pub fn of_message(error: &FastError, offset: u64, text: String, program: &Program) -> Self {
         let template = |field| program.templates()[program.template_of(field)].name.to_string();
         Self {
             text,
@@ -42,7 +42,7 @@ impl Fault {
     }
 
     /// Creates the fault of a message in a capture.
-    pub fn of_capture(place: MessagePlace, error: &Error, program: &Program) -> Self {
+    pub fn of_capture(place: MessagePlace, error: &FastError, program: &Program) -> Self {
         let fault = Self::of_message(error, place.offset, place.describe(error, program), program);
         let Self { packet, file_offset, time_ns, destination, .. } =
             Self::of_packet(place.packet, String::new());

@@ -39,31 +39,31 @@ use without_net::{distribution, handler, simulate};
 #[pymodule]
 mod _tickwire {
     #[pymodule_export]
-    use super::batches::{Batches, end_streams};
+    use super::batches::{PyBatches, end_streams};
     #[pymodule_export]
-    use super::capture::{Capture, Messages, open};
+    use super::capture::{PyCapture, PyMessages, open};
     #[pymodule_export]
-    use super::codec::{Decoder, Encoder};
+    use super::codec::{PyDecoder, PyEncoder};
     #[pymodule_export]
-    use super::collected::Collected;
+    use super::collected::PyCollectedBatches;
     #[pymodule_export]
-    use super::distribution::{Publisher, Sample, Samples};
+    use super::distribution::{PyPublisher, PySample, PySamples};
     #[pymodule_export]
-    use super::explain::{Explanation, explain};
+    use super::explain::{PyExplanation, explain};
     #[pymodule_export]
     use super::fix::native;
     #[pymodule_export]
-    use super::handler::{Book, Events, FeedEvent, Gap, Handler, Trade};
+    use super::handler::{Events, PyBook, PyFeedEvent, PyGap, PyHandler, PyTrade};
     #[pymodule_export]
-    use super::lost::Lost;
+    use super::lost::PyDecodingErrors;
     #[pymodule_export]
-    use super::message::{Message, Record};
+    use super::message::{PyMessage, PyRecord};
     #[pymodule_export]
     use super::opra::native as opra;
     #[pymodule_export]
     use super::plan::{captures_of, plan_capture};
     #[pymodule_export]
-    use super::simulate::{Day, day};
+    use super::simulate::{PyDay, day};
     #[pymodule_export]
-    use super::templates::{TemplateSet, template_set};
+    use super::templates::{PyTemplateSet, template_set};
 }

@@ -1,28 +1,28 @@
 //! Arrow record batches of decoding errors.
 
-use crate::batches::{BATCH_ROWS, Taken, is_ending};
-use crate::collected::Collected;
+use crate::batches::{BATCH_ROWS, BatchRows, is_ending};
+use crate::collected::PyCollectedBatches;
 use crate::errors;
-use crate::fault::Fault;
-use crate::pull::{Job, Pull};
+use crate::fault::DecodeFault;
+use crate::pull::{CaptureJob, CapturePuller};
 use crate::signals;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use tickwire_arrow::{ErrorsBuilder, LostData, Table, TableOptions};
+use tickwire_arrow::{ErrorsBuilder, LostData, TableOptions, TemplateTable};
 
 /// Record batches of decoding errors, for the Arrow C stream interface, with the columns of the table
 /// `errors` of `tickwire export`.
-#[pyclass(module = "tickwire", frozen)]
-pub struct Lost {
-    pub job: Job,
+#[pyclass(name = "Lost", module = "tickwire", frozen)]
+pub struct PyDecodingErrors {
+    pub job: CaptureJob,
     pub template: usize,
 }
 
 #[pymethods]
-impl Lost {
+impl PyDecodingErrors {
     /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
@@ -36,27 +36,27 @@ impl Lost {
     }
 
     /// Reads all batches with the GIL released. Ctrl-C ends it.
-    fn collect(&self, py: Python<'_>) -> PyResult<Collected> {
-        Collected::read(py, self.reader(py)?, false)
+    fn collect(&self, py: Python<'_>) -> PyResult<PyCollectedBatches> {
+        PyCollectedBatches::read(py, self.reader(py)?, false)
     }
 }
 
-impl Lost {
-    fn reader(&self, py: Python<'_>) -> PyResult<Reader> {
-        let table = Table::of(&self.job.program, self.template, &TableOptions::default());
-        let pull = Pull::new(&self.job, Taken::new(table));
+impl PyDecodingErrors {
+    fn reader(&self, py: Python<'_>) -> PyResult<ErrorBatchReader> {
+        let table = TemplateTable::of(&self.job.program, self.template, &TableOptions::default());
+        let pull = CapturePuller::new(&self.job, BatchRows::new(table));
         let pull = pull.map_err(|text| errors::usage(py, &text))?;
-        Ok(Reader { pull, builder: ErrorsBuilder::new(), is_ended: false })
+        Ok(ErrorBatchReader { pull, builder: ErrorsBuilder::new(), is_ended: false })
     }
 }
 
-struct Reader {
-    pull: Pull<Taken>,
+struct ErrorBatchReader {
+    pull: CapturePuller<BatchRows>,
     builder: ErrorsBuilder,
     is_ended: bool,
 }
 
-impl Iterator for Reader {
+impl Iterator for ErrorBatchReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -72,7 +72,8 @@ impl Iterator for Reader {
             self.pull.step();
             self.pull.taken().drop_rows();
             for fault in self.pull.take_faults() {
-                let Fault { text: error, packet, file_offset, time_ns, destination, .. } = fault;
+                let DecodeFault { text: error, packet, file_offset, time_ns, destination, .. } =
+                    fault;
                 self.builder.push(&LostData { packet, file_offset, time_ns, destination, error });
             }
         }
@@ -80,7 +81,7 @@ impl Iterator for Reader {
     }
 }
 
-impl RecordBatchReader for Reader {
+impl RecordBatchReader for ErrorBatchReader {
     fn schema(&self) -> SchemaRef {
         self.builder.schema().clone()
     }

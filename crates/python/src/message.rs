@@ -10,7 +10,7 @@ use tickwire_feed::arbiter::Line;
 
 /// A decoded message with its origin.
 #[derive(Clone)]
-pub struct Owned {
+pub struct OwnedMessage {
     pub message: Arc<tickwire_fast::Message>,
     pub packet: Option<u64>,
     pub time_ns: Option<u64>,
@@ -41,19 +41,19 @@ pub struct Owned {
 /// {'Symbol': 'AB', 'Levels': [{'Price': {'m': 1050, 'e': -2}}]}
 /// >>> message.packet, message.time, message.seq_num, message.line  # of captures, and of a handler"s lines
 /// (None, None, None, None)
-#[pyclass(module = "tickwire", frozen)]
-pub struct Message {
-    owned: Owned,
+#[pyclass(name = "Message", module = "tickwire", frozen)]
+pub struct PyMessage {
+    owned: OwnedMessage,
 }
 
-impl From<Owned> for Message {
-    fn from(owned: Owned) -> Self {
+impl From<OwnedMessage> for PyMessage {
+    fn from(owned: OwnedMessage) -> Self {
         Self { owned }
     }
 }
 
 #[pymethods]
-impl Message {
+impl PyMessage {
     /// Name of the template.
     #[getter]
     fn template(&self) -> &str {
@@ -147,21 +147,21 @@ impl Message {
 /// (Decimal('10.50'), Decimal('10.50'), True)
 /// >>> level.keys(), level.to_dict()
 /// (['Price'], {'Price': {'m': 1050, 'e': -2}})
-#[pyclass(module = "tickwire", frozen)]
-pub struct Record {
+#[pyclass(name = "Record", module = "tickwire", frozen)]
+pub struct PyRecord {
     message: Arc<tickwire_fast::Message>,
-    path: Vec<Step>,
+    path: Vec<RecordStep>,
 }
 
 /// Step from a record to a nested one: the field, and for a sequence the entry.
 #[derive(Clone, Copy)]
-struct Step {
+struct RecordStep {
     field: usize,
     entry: usize,
 }
 
 #[pymethods]
-impl Record {
+impl PyRecord {
     /// All fields in the JSON form of `tickwire decode`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         json_dict(py, resolve(&self.message, &self.path)?)
@@ -195,7 +195,10 @@ fn keys(record: FastRecord<'_>) -> Vec<String> {
 }
 
 /// Returns the record at a path.
-fn resolve<'m>(message: &'m tickwire_fast::Message, path: &[Step]) -> PyResult<FastRecord<'m>> {
+fn resolve<'m>(
+    message: &'m tickwire_fast::Message,
+    path: &[RecordStep],
+) -> PyResult<FastRecord<'m>> {
     path.iter().try_fold(message.root(), |record, step| match record.value(step.field) {
         FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => Ok(inner),
         FieldValue::Sequence(entries) => {
@@ -208,7 +211,7 @@ fn resolve<'m>(message: &'m tickwire_fast::Message, path: &[Step]) -> PyResult<F
 fn attribute<'py>(
     py: Python<'py>,
     message: &Arc<tickwire_fast::Message>,
-    path: &[Step],
+    path: &[RecordStep],
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     match field(py, message, path, name)? {
@@ -223,7 +226,7 @@ fn attribute<'py>(
 fn item<'py>(
     py: Python<'py>,
     message: &Arc<tickwire_fast::Message>,
-    path: &[Step],
+    path: &[RecordStep],
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     field(py, message, path, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
@@ -233,14 +236,14 @@ fn item<'py>(
 fn field<'py>(
     py: Python<'py>,
     message: &Arc<tickwire_fast::Message>,
-    path: &[Step],
+    path: &[RecordStep],
     name: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let record = resolve(message, path)?;
     let Some(index) = record.index_of(name) else { return Ok(None) };
-    let inner = |entry| Record {
+    let inner = |entry| PyRecord {
         message: message.clone(),
-        path: [path, &[Step { field: index, entry }]].concat(),
+        path: [path, &[RecordStep { field: index, entry }]].concat(),
     };
     let value = match record.value(index) {
         FieldValue::Discarded => return Ok(None),

@@ -12,7 +12,7 @@ use tickwire_arrow::{FileFormat, PartialFile};
 const WAITING_BYTES: usize = 128 << 20;
 
 /// Why writing stopped.
-enum Stop {
+enum ParquetFailure {
     Read(ArrowError),
     Write(std::io::Error),
 }
@@ -28,21 +28,24 @@ pub fn write(
     let mut file = created.map_err(failed)?;
     let written = signals::detached(py, || {
         while step(&mut reader, &mut file)? {}
-        file.publish().map_err(Stop::Write)
+        file.publish().map_err(ParquetFailure::Write)
     })?;
     written.map_err(|stop| match stop {
-        Stop::Read(error) => PyValueError::new_err(error.to_string()),
-        Stop::Write(error) => failed(error),
+        ParquetFailure::Read(error) => PyValueError::new_err(error.to_string()),
+        ParquetFailure::Write(error) => failed(error),
     })
 }
 
 /// Writes the next batch; returns false if there is none.
-fn step(reader: &mut impl RecordBatchReader, file: &mut PartialFile) -> Result<bool, Stop> {
+fn step(
+    reader: &mut impl RecordBatchReader,
+    file: &mut PartialFile,
+) -> Result<bool, ParquetFailure> {
     let Some(batch) = reader.next() else { return Ok(false) };
-    let batch = batch.map_err(Stop::Read)?;
-    file.write(&batch).map_err(Stop::Write)?;
+    let batch = batch.map_err(ParquetFailure::Read)?;
+    file.write(&batch).map_err(ParquetFailure::Write)?;
     if file.waiting_bytes() >= WAITING_BYTES {
-        file.flush().map_err(Stop::Write)?;
+        file.flush().map_err(ParquetFailure::Write)?;
     }
     Ok(true)
 }

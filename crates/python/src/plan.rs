@@ -8,7 +8,7 @@ use tickwire_captures::plan::{self, PlanError, PlanOptions};
 
 /// A split: its serialized form for `open`, start and end offset in the file, index of its first packet,
 /// number of packets.
-type Planned = (Vec<u8>, u64, u64, u64, Option<u64>);
+type SplitTuple = (Vec<u8>, u64, u64, u64, Option<u64>);
 
 fn usage(py: Python<'_>, error: &PlanError) -> PyErr {
     errors::usage(py, &error.to_string())
@@ -33,7 +33,7 @@ pub fn plan_capture(
     split_bytes: u64,
     index_directory: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<Planned>, Option<String>)> {
+) -> PyResult<(Vec<SplitTuple>, Option<String>)> {
     let framing = reset_by(framing_named(framing)?, reset)?;
     let format = input_format.map(format_of).transpose()?;
     let cuts = plan::stands_alone(&framing);

@@ -1,6 +1,6 @@
 //! Reads a capture incrementally.
 
-use crate::fault::Fault;
+use crate::fault::DecodeFault;
 use crate::warnings::Warnings;
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -9,27 +9,27 @@ use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tickwire_captures::plan::{self, Split, SplitReader};
+use tickwire_captures::plan::{self, CaptureSplit, SplitReader};
 use tickwire_captures::{
-    CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection,
+    CaptureDecoder, CaptureSample, CaptureSink, LossExtent, MessagePlace, PacketPlace, Selection,
 };
-use tickwire_fast::{Decoded, DecoderOptions, Error, Message, Program};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_fast::{DecodedMessage, DecoderOptions, FastError, Message, Program};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::Framing;
 use tickwire_text::Header;
 
 /// A file, with its format and its split, if given.
 #[derive(Clone)]
-pub struct Source {
+pub struct CaptureFile {
     pub path: PathBuf,
-    pub format: Option<Format>,
-    pub split: Option<Arc<Split>>,
+    pub format: Option<CaptureFormat>,
+    pub split: Option<Arc<CaptureSplit>>,
 }
 
 /// A capture with decoding options.
 #[derive(Clone)]
-pub struct Job {
-    pub source: Source,
+pub struct CaptureJob {
+    pub source: CaptureFile,
     pub framing: Framing,
     /// Packets before which another session begins, by index.
     pub reset_at: Vec<u64>,
@@ -42,7 +42,7 @@ pub struct Job {
     pub warnings: Warnings,
 }
 
-impl Source {
+impl CaptureFile {
     /// Opens the capture or split at its start. Pipes are refused: each reading opens the file again.
     pub fn open(&self) -> Result<SplitReader, String> {
         if let Some(split) = &self.split {
@@ -66,10 +66,10 @@ impl Source {
     }
 
     /// Returns the first packets, to detect the framing.
-    pub fn sample(&self) -> Result<Sample, String> {
+    pub fn sample(&self) -> Result<CaptureSample, String> {
         /// As many as `tickwire decode --framing auto` samples.
         const PACKETS_MAX: usize = 1000;
-        let mut sample = Sample::new(PACKETS_MAX);
+        let mut sample = CaptureSample::new(PACKETS_MAX);
         let mut reader = self.open()?;
         // Errors of the file are reported when it is decoded.
         while let Ok(Some(packet)) = reader.next_packet() {
@@ -85,15 +85,15 @@ impl Source {
 /// Receives the selected messages.
 pub trait Take {
     /// Takes a message; returns a fault if it cannot be taken.
-    fn take(&mut self, header: &Header<'_>, message: &Message) -> Result<(), Box<Fault>>;
+    fn take(&mut self, header: &Header<'_>, message: &Message) -> Result<(), Box<DecodeFault>>;
 }
 
 /// A capture being decoded.
-pub struct Pull<T> {
+pub struct CapturePuller<T> {
     reader: SplitReader,
-    split: Option<Arc<Split>>,
+    split: Option<Arc<CaptureSplit>>,
     decoder: CaptureDecoder,
-    sink: Sink<T>,
+    sink: PullSink<T>,
     skips: bool,
     is_ended: bool,
     /// Packets read so far.
@@ -103,20 +103,20 @@ pub struct Pull<T> {
 }
 
 /// Destination of a capture's messages.
-struct Sink<T> {
+struct PullSink<T> {
     selection: Selection,
     times: Range<u64>,
     take: T,
-    faults: Vec<Fault>,
+    faults: Vec<DecodeFault>,
     warnings: Warnings,
 }
 
-impl<T: Take> Pull<T> {
+impl<T: Take> CapturePuller<T> {
     /// Opens a capture.
-    pub fn new(job: &Job, take: T) -> Result<Self, String> {
+    pub fn new(job: &CaptureJob, take: T) -> Result<Self, String> {
         let reset = job.framing.reset_policy().into();
         let options = DecoderOptions::default().reset(reset);
-        let Job { selection, times, warnings, reset_at, .. } = job.clone();
+        let CaptureJob { selection, times, warnings, reset_at, .. } = job.clone();
         let mut decoder =
             CaptureDecoder::new(job.program.clone(), options, job.framing).reset_at(reset_at);
         if job.checks_values {
@@ -126,7 +126,7 @@ impl<T: Take> Pull<T> {
             reader: job.source.open()?,
             split: job.source.split.clone(),
             decoder,
-            sink: Sink { selection, times, take, faults: Vec::new(), warnings },
+            sink: PullSink { selection, times, take, faults: Vec::new(), warnings },
             skips: plan::stands_alone(&job.framing),
             is_ended: false,
             packets: 0,
@@ -140,7 +140,7 @@ impl<T: Take> Pull<T> {
     }
 
     /// Returns the errors since the last call.
-    pub fn take_faults(&mut self) -> Vec<Fault> {
+    pub fn take_faults(&mut self) -> Vec<DecodeFault> {
         std::mem::take(&mut self.sink.faults)
     }
 
@@ -156,12 +156,12 @@ impl<T: Take> Pull<T> {
             Ok(None) => {
                 let checked = self.split.as_ref().map(|split| split.check_end(&self.reader));
                 if let Some(Err(error)) = checked {
-                    self.sink.faults.push(Fault::of_file(error.to_string()));
+                    self.sink.faults.push(DecodeFault::of_file(error.to_string()));
                 }
                 return self.end();
             }
             Err(error) => {
-                self.sink.faults.push(Fault::of_file(error.to_string()));
+                self.sink.faults.push(DecodeFault::of_file(error.to_string()));
                 return self.end();
             }
         };
@@ -177,7 +177,7 @@ impl<T: Take> Pull<T> {
         if !std::mem::replace(&mut self.is_ended, true) {
             let Ok(()) = self.decoder.finish(&mut self.sink);
             let missing = self.reader.statistics().missing();
-            self.sink.faults.extend(missing.map(|text| Fault::of_file(text.to_string())));
+            self.sink.faults.extend(missing.map(|text| DecodeFault::of_file(text.to_string())));
             if let Some(text) = self.reader.statistics().times_back() {
                 self.sink.warnings.note(|| text);
             }
@@ -185,16 +185,20 @@ impl<T: Take> Pull<T> {
     }
 }
 
-impl<T> Sink<T> {
+impl<T> PullSink<T> {
     fn wants_time(&self, time_ns: Option<u64>) -> bool {
         time_ns.is_none_or(|time_ns| self.times.contains(&time_ns))
     }
 }
 
-impl<T: Take> CaptureSink for Sink<T> {
+impl<T: Take> CaptureSink for PullSink<T> {
     type Error = std::convert::Infallible;
 
-    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Self::Error> {
+    fn message(
+        &mut self,
+        header: &Header<'_>,
+        decoded: &DecodedMessage<'_>,
+    ) -> Result<(), Self::Error> {
         if self.selection.contains(decoded.message)
             && self.wants_time(header.time_ns)
             && let Err(fault) = self.take.take(header, decoded.message)
@@ -204,12 +208,18 @@ impl<T: Take> CaptureSink for Sink<T> {
         Ok(())
     }
 
-    fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, _: Lost) {
-        self.faults.push(Fault::of_capture(place, error, program));
+    fn message_failed(
+        &mut self,
+        place: MessagePlace,
+        error: &FastError,
+        program: &Program,
+        _: LossExtent,
+    ) {
+        self.faults.push(DecodeFault::of_capture(place, error, program));
     }
 
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display) {
-        self.faults.push(Fault::of_packet(place, format!("{place}: {why}")));
+        self.faults.push(DecodeFault::of_packet(place, format!("{place}: {why}")));
     }
 
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {

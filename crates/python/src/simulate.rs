@@ -12,10 +12,10 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_exchange::TrueBook;
-use tickwire_exchange::day::{BookKind, Channel, Day as ExchangeDay, DayOptions, DayPacket};
+use tickwire_exchange::day::{Day, DayBookKind, DayChannel, DayOptions, DayPacket};
 use tickwire_feed::book::Level;
 use tickwire_feed::capture::PcapWriter;
-use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
+use tickwire_net::inject::{Arrival, Faults, ScheduledLine, SentPacket, schedule};
 
 /// The exchange's address in captures.
 const SOURCE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 40_000);
@@ -28,7 +28,7 @@ const TARGETS: [SocketAddrV4; 4] = [
 ];
 
 /// A true book: instrument, kind, levels of both sides.
-type Truth = (String, &'static str, [Vec<Level>; 2]);
+type TrueBookLevels = (String, &'static str, [Vec<Level>; 2]);
 
 /// A trading day written by the simulated exchange.
 ///
@@ -43,11 +43,11 @@ type Truth = (String, &'static str, [Vec<Level>; 2]);
 /// >>> bids, asks = day.books()[sorted(day.books())[0]]
 /// >>> bids[0] < asks[0]
 /// True
-#[pyclass(module = "tickwire", frozen)]
-pub struct Day {
+#[pyclass(name = "Day", module = "tickwire", frozen)]
+pub struct PyDay {
     directory: PathBuf,
     framing: String,
-    truth: Vec<Truth>,
+    truth: Vec<TrueBookLevels>,
 }
 
 /// Writes a day: `day.pcap`, `templates.xml` and `feed.toml` in a directory.
@@ -69,7 +69,7 @@ pub fn day(
     reorder: f64,
     skew: f64,
     mid_session: bool,
-) -> PyResult<Day> {
+) -> PyResult<PyDay> {
     let wrong = |text: String| PyValueError::new_err(text);
     let of_shape = match shape {
         "futures" => DayOptions::futures(),
@@ -91,19 +91,19 @@ pub fn day(
     made.map_err(|text| errors::usage(py, &text))
 }
 
-fn write(directory: &Path, options: &DayOptions, faults: [Faults; 2]) -> Result<Day, String> {
-    let failed = |error: tickwire_exchange::Error| format!("cannot make the day: {error}");
-    let mut day = ExchangeDay::new(options).map_err(failed)?;
+fn write(directory: &Path, options: &DayOptions, faults: [Faults; 2]) -> Result<PyDay, String> {
+    let failed = |error: tickwire_exchange::ExchangeError| format!("cannot make the day: {error}");
+    let mut day = Day::new(options).map_err(failed)?;
     let mut packets = Vec::new();
     while let Some(packet) = day.next_packet().map_err(failed)? {
         packets.push(packet);
     }
     let [a, b] = faults;
     let lines = [
-        (Channel::Updates, a),
-        (Channel::Updates, b),
-        (Channel::Snapshots, Faults::default()),
-        (Channel::Instruments, Faults::default()),
+        (DayChannel::Updates, a),
+        (DayChannel::Updates, b),
+        (DayChannel::Snapshots, Faults::default()),
+        (DayChannel::Instruments, Faults::default()),
     ];
     let lines = lines.map(|(channel, faults)| ScheduledLine {
         packets: of(&packets, channel),
@@ -122,12 +122,12 @@ fn write(directory: &Path, options: &DayOptions, faults: [Faults; 2]) -> Result<
         let written = std::fs::write(directory.join(name), text);
         written.map_err(|error| in_file(name, error.to_string()))?;
     }
-    Ok(Day { directory: directory.to_owned(), framing, truth: truth(&day) })
+    Ok(PyDay { directory: directory.to_owned(), framing, truth: truth(&day) })
 }
 
-fn of(packets: &[DayPacket], channel: Channel) -> Vec<Sent<'_>> {
+fn of(packets: &[DayPacket], channel: DayChannel) -> Vec<SentPacket<'_>> {
     let packets = packets.iter().filter(|packet| packet.channel == channel);
-    packets.map(|packet| Sent { sent_ns: packet.sent_ns, bytes: &packet.bytes }).collect()
+    packets.map(|packet| SentPacket { sent_ns: packet.sent_ns, bytes: &packet.bytes }).collect()
 }
 
 fn capture(path: &Path, arrivals: &[Arrival]) -> Result<(), String> {
@@ -155,8 +155,8 @@ fn feed(options: &DayOptions, framing: &str) -> String {
     text
 }
 
-fn truth(day: &ExchangeDay) -> Vec<Truth> {
-    let kinds = [(BookKind::Outright, "outright"), (BookKind::Implied, "implied")];
+fn truth(day: &Day) -> Vec<TrueBookLevels> {
+    let kinds = [(DayBookKind::Outright, "outright"), (DayBookKind::Implied, "implied")];
     let mut found = Vec::new();
     for name in day.truth().names() {
         for (kind, label) in kinds {
@@ -169,7 +169,7 @@ fn truth(day: &ExchangeDay) -> Vec<Truth> {
 }
 
 #[pymethods]
-impl Day {
+impl PyDay {
     /// The directory of its files.
     #[getter]
     fn directory(&self) -> PathBuf {

@@ -22,8 +22,8 @@ use tickwire_fast::{CompileOptions, Program};
 /// ...     print(line.removeprefix(str(path)))
 /// : line 1, column 42: S1: template "Quote": element <uInt31> is not known inside <template>; help: check the spelling; a vendor's own elements need a namespace of their own
 /// : line 1, column 61: S1: template "Quote": element <decimals> is not known inside <template>; help: check the spelling; a vendor's own elements need a namespace of their own
-#[pyclass(module = "tickwire", frozen)]
-pub struct TemplateSet {
+#[pyclass(name = "TemplateSet", module = "tickwire", frozen)]
+pub struct PyTemplateSet {
     pub set: tickwire_fast::TemplateSet,
     /// Names and texts of the files, for pickling.
     files: Files,
@@ -34,12 +34,12 @@ type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// Creates a set from these files; used to unpickle a set.
 #[pyfunction]
-pub fn template_set(py: Python<'_>, files: Files) -> PyResult<TemplateSet> {
-    Ok(TemplateSet { set: set_of(py, &files)?, files })
+pub fn template_set(py: Python<'_>, files: Files) -> PyResult<PyTemplateSet> {
+    Ok(PyTemplateSet { set: set_of(py, &files)?, files })
 }
 
 #[pymethods]
-impl TemplateSet {
+impl PyTemplateSet {
     /// Reads template files.
     #[new]
     fn new(py: Python<'_>, paths: Paths) -> PyResult<Self> {
@@ -111,13 +111,13 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
 }
 
 /// Templates as an argument: a set, or paths.
-pub struct Templates(pub tickwire_fast::TemplateSet);
+pub struct TemplatesInput(pub tickwire_fast::TemplateSet);
 
-impl<'py> FromPyObject<'_, 'py> for Templates {
+impl<'py> FromPyObject<'_, 'py> for TemplatesInput {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match object.cast::<TemplateSet>() {
+        match object.cast::<PyTemplateSet>() {
             Ok(set) => Ok(Self(set.get().set.clone())),
             Err(_) => Ok(Self(read(object.py(), &object.extract::<Paths>()?.0)?)),
         }

@@ -13,9 +13,9 @@ fn missing(what: &str) -> PyErr {
 }
 
 macro_rules! missing_classes {
-    ($module:literal, $($class:ident: $what:literal),+) => {$(
+    ($module:literal, $($class:ident $name:literal: $what:literal),+) => {$(
         #[doc = concat!("Not in this build: no ", $what, ".")]
-        #[pyclass(module = $module, frozen)]
+        #[pyclass(name = $name, module = $module, frozen)]
         pub struct $class;
 
         #[pymethods]
@@ -38,9 +38,9 @@ pub mod distribution {
 
     missing_classes!(
         "tickwire",
-        Publisher: "publisher",
-        Sample: "subscriber",
-        Samples: "subscriber"
+        PyPublisher "Publisher": "publisher",
+        PySample "Sample": "subscriber",
+        PySamples "Samples": "subscriber"
     );
 }
 
@@ -50,12 +50,12 @@ pub mod handler {
 
     missing_classes!(
         "tickwire",
-        Handler: "feed handler",
-        Events: "feed handler",
-        Book: "feed handler",
-        Gap: "feed handler",
-        FeedEvent: "feed handler",
-        Trade: "feed handler"
+        PyHandler "Handler": "feed handler",
+        Events "Events": "feed handler",
+        PyBook "Book": "feed handler",
+        PyGap "Gap": "feed handler",
+        PyFeedEvent "FeedEvent": "feed handler",
+        PyTrade "Trade": "feed handler"
     );
 }
 
@@ -63,14 +63,14 @@ pub mod handler {
 pub mod engine {
     use super::*;
 
-    missing_classes!("tickwire.fix", Engine: "FIX sessions");
+    missing_classes!("tickwire.fix", PyFixEngine "Engine": "FIX sessions");
 }
 
 /// Replaces the simulated exchange.
 pub mod simulate {
     use super::*;
 
-    missing_classes!("tickwire", Day: "simulated exchange");
+    missing_classes!("tickwire", PyDay "Day": "simulated exchange");
 
     /// Raises an error: not in this build.
     #[pyfunction]

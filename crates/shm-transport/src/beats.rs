@@ -1,7 +1,7 @@
 //! Heartbeats for readers that cannot see this process because they are in another PID namespace, and a check whether the
 //! files still exist.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -43,9 +43,10 @@ pub struct Beats(Sender<Weak<Heart>>);
 
 impl Beats {
     /// Starts the thread.
-    pub fn start() -> Result<Self, Error> {
+    pub fn start() -> Result<Self, ShmTransportError> {
         let (added, hearts) = channel();
-        spawn_background("shm-beats", move || beat_all(&hearts)).map_err(Error::Thread)?;
+        spawn_background("shm-beats", move || beat_all(&hearts))
+            .map_err(ShmTransportError::Thread)?;
         Ok(Self(added))
     }
 

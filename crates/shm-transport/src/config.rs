@@ -1,9 +1,9 @@
 //! Settings: directory and sizes of channels.
 
-use crate::sample::Shape;
+use crate::sample::SampleShape;
 use std::path::PathBuf;
 use tickwire_distribution::types::StructType;
-use tickwire_shm::{Channel, ReaderWait, Readers, effective_user};
+use tickwire_shm::{ReaderWait, Readers, ShmChannel, effective_user};
 
 /// Settings of a participant.
 #[derive(Clone, Debug)]
@@ -16,16 +16,16 @@ pub struct ShmConfig {
     pub readers: Readers,
     /// Rings of types without sequences. If a type has no strings either, the length of its samples follows from the
     /// type.
-    pub plain: Room,
+    pub plain: RingSize,
     /// Rings of types with sequences.
-    pub sequences: Room,
+    pub sequences: RingSize,
     /// How readers wait.
     pub wait: ReaderWait,
 }
 
 /// Memory of a writer's ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct RingSize {
     /// Size of the ring in bytes. It determines how many samples a reader may fall behind.
     pub ring_bytes: usize,
     /// Longest sample in bytes.
@@ -38,11 +38,11 @@ impl ShmConfig {
     #[must_use]
     pub fn of_user(user: u32) -> Self {
         Self {
-            directory: Channel::default_directory(user),
+            directory: ShmChannel::default_directory(user),
             owner: user,
             readers: Readers::Group(None),
-            plain: Room { ring_bytes: 16 << 20, sample_bytes: 1 << 10 },
-            sequences: Room { ring_bytes: 64 << 20, sample_bytes: 16 << 10 },
+            plain: RingSize { ring_bytes: 16 << 20, sample_bytes: 1 << 10 },
+            sequences: RingSize { ring_bytes: 64 << 20, sample_bytes: 16 << 10 },
             wait: ReaderWait::Block,
         }
     }
@@ -60,11 +60,11 @@ impl ShmConfig {
     }
 
     /// Returns the sizes of the ring for samples of a type.
-    pub(crate) fn room(&self, of: &StructType) -> Room {
-        match Shape::of(of) {
-            Shape::Fixed(bytes) => Room { sample_bytes: bytes, ..self.plain },
-            Shape::Text => self.plain,
-            Shape::Sequences => self.sequences,
+    pub(crate) fn room(&self, of: &StructType) -> RingSize {
+        match SampleShape::of(of) {
+            SampleShape::Fixed(bytes) => RingSize { sample_bytes: bytes, ..self.plain },
+            SampleShape::Text => self.plain,
+            SampleShape::Sequences => self.sequences,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The directory of channels: one listing of it serves all readers of a participant.
 
 use crate::config::ShmConfig;
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::name::{self, ChannelFile};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tickwire_host::clock::coarse_monotonic_ns;
-use tickwire_shm::{Error as ShmError, check_directory};
+use tickwire_shm::{ShmError, check_directory};
 
 /// A directory that changed less than this time before it was listed is listed again: times of files have the resolution
 /// of the kernel's clock tick, so a later change may leave the same time.
@@ -51,7 +51,7 @@ impl ChannelDirectory {
     }
 
     /// Returns the channels as they were at most `age_ns` ago; none if the directory does not exist.
-    pub fn look(&self, age_ns: u64) -> Result<ChannelListing, Error> {
+    pub fn look(&self, age_ns: u64) -> Result<ChannelListing, ShmTransportError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let now_ns = coarse_monotonic_ns();
         if age_ns > 0 && seen.listing.number > 0 && now_ns < seen.looked_ns + age_ns {
@@ -72,8 +72,8 @@ impl ChannelDirectory {
         Ok(seen.listing.clone())
     }
 
-    fn list(&self, seen: &mut SeenDirectory) -> Result<(), Error> {
-        let failure = |error| Error::Directory(self.path.clone(), error);
+    fn list(&self, seen: &mut SeenDirectory) -> Result<(), ShmTransportError> {
+        let failure = |error| ShmTransportError::Directory(self.path.clone(), error);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let metadata = match self.path.symlink_metadata() {
             Ok(metadata) => metadata,

@@ -3,19 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 use tickwire_distribution::TransportError;
-use tickwire_distribution::cdr::{DecodeError, EncodeError};
-use tickwire_shm::Attempt;
+use tickwire_distribution::cdr::{SampleDecodeError, SampleEncodeError};
+use tickwire_shm::ShmOperation;
 
 /// Errors of samples in shared memory.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ShmTransportError {
     /// A sample cannot be encoded.
-    Encode(EncodeError),
+    Encode(SampleEncodeError),
     /// The bytes of a sample do not match its type, so its key cannot be read.
-    Key(DecodeError),
+    Key(SampleDecodeError),
     /// An error of the channel.
-    Shm(tickwire_shm::Error),
+    Shm(tickwire_shm::ShmError),
     /// A key of a topic is longer than keys may be.
     KeyLength {
         /// The topic.
@@ -58,7 +58,7 @@ pub enum Error {
     TopicTooLong(String),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ShmTransportError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Encode(error) => error.fmt(out),
@@ -66,11 +66,11 @@ impl fmt::Display for Error {
             Self::Shm(error) => {
                 error.fmt(out)?;
                 match error {
-                    tickwire_shm::Error::Io { attempt: Attempt::Reserve, .. } => out.write_str(
+                    tickwire_shm::ShmError::Io { attempt: ShmOperation::Reserve, .. } => out.write_str(
                         ": memory of rings and last values is reserved; set smaller ones (--shm-ring, --shm-sample), keep no last values (--last-values 0), let subscribers send no echoes (--no-echo), or make the file system larger (/dev/shm)",
                     ),
-                    tickwire_shm::Error::Directory { .. } => out.write_str(" (--shm-directory, --shm-user)"),
-                    tickwire_shm::Error::Sizes => out.write_str(" (--shm-ring, --shm-sample)"),
+                    tickwire_shm::ShmError::Directory { .. } => out.write_str(" (--shm-directory, --shm-user)"),
+                    tickwire_shm::ShmError::Sizes => out.write_str(" (--shm-ring, --shm-sample)"),
                     _ => Ok(()),
                 }
             }
@@ -115,21 +115,21 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for ShmTransportError {}
 
-impl From<EncodeError> for Error {
-    fn from(error: EncodeError) -> Self {
+impl From<SampleEncodeError> for ShmTransportError {
+    fn from(error: SampleEncodeError) -> Self {
         Self::Encode(error)
     }
 }
 
-impl From<tickwire_shm::Error> for Error {
-    fn from(error: tickwire_shm::Error) -> Self {
+impl From<tickwire_shm::ShmError> for ShmTransportError {
+    fn from(error: tickwire_shm::ShmError) -> Self {
         Self::Shm(error)
     }
 }
 
-impl TransportError for Error {
+impl TransportError for ShmTransportError {
     fn is_timed_out(&self) -> bool {
         matches!(self, Self::Full { .. })
     }

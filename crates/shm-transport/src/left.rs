@@ -1,12 +1,12 @@
 //! Channels that killed processes left behind.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::name::{self, ChannelFile};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use tickwire_shm::{Channel, Error as ShmError};
+use tickwire_shm::{ShmChannel, ShmError};
 
 /// Channels that killed writers left behind, and the memory that their files hold. The next participant that makes a writer
 /// in the same directory removes them.
@@ -24,12 +24,14 @@ impl LeftChannels {
     /// continued by their next writer.
     ///
     /// # Errors
-    /// [`Error::Directory`] if the directory exists and cannot be read.
-    pub fn find(directory: &Path) -> Result<Self, Error> {
+    /// [`ShmTransportError::Directory`] if the directory exists and cannot be read.
+    pub fn find(directory: &Path) -> Result<Self, ShmTransportError> {
         let mut left = Self::default();
         for (name, bytes) in channels(directory)? {
             // A file whose name is not that of a channel belongs to no channel.
-            if Channel::in_directory(directory, &name).is_ok_and(|channel| channel.is_abandoned()) {
+            if ShmChannel::in_directory(directory, &name)
+                .is_ok_and(|channel| channel.is_abandoned())
+            {
                 left.channels += 1;
                 left.bytes += bytes;
             }
@@ -40,8 +42,8 @@ impl LeftChannels {
 
 /// Returns the names of this transport's channels in a directory that have a ring or a lock, with the memory that all their
 /// files hold; none if the directory does not exist.
-fn channels(directory: &Path) -> Result<BTreeMap<String, u64>, Error> {
-    let failure = |error| Error::Directory(directory.to_owned(), error);
+fn channels(directory: &Path) -> Result<BTreeMap<String, u64>, ShmTransportError> {
+    let failure = |error| ShmTransportError::Directory(directory.to_owned(), error);
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -71,9 +73,10 @@ fn channels(directory: &Path) -> Result<BTreeMap<String, u64>, Error> {
 /// Removes the channels of a directory whose writers were killed, also while they created or removed files. A living writer
 /// holds its lock, so its channel stays; readers that have a removed one open can read it to its end. A channel that cannot be
 /// removed, for example one of another user, stays, with a warning.
-pub fn remove_left(directory: &Path) -> Result<(), Error> {
+pub fn remove_left(directory: &Path) -> Result<(), ShmTransportError> {
     for name in channels(directory)?.into_keys() {
-        let removed = Channel::in_directory(directory, &name).and_then(|channel| channel.remove());
+        let removed =
+            ShmChannel::in_directory(directory, &name).and_then(|channel| channel.remove());
         match removed {
             Ok(()) | Err(ShmError::Busy { .. }) => {}
             Err(error) => {

@@ -19,7 +19,7 @@
 //! # Examples
 //! ```
 //! use std::time::Duration;
-//! use tickwire_distribution::{Participant, Qos, Quote, Received};
+//! use tickwire_distribution::{Participant, Qos, Quote, ReceivedSample};
 //! use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 //!
 //! let directory = std::env::temp_dir().join(format!("tickwire-example-{}", std::process::id()));
@@ -30,11 +30,11 @@
 //! let quote = Quote { order_id: 7, price: 101, ..Quote::default() };
 //! writer.write(&quote)?;
 //!
-//! let mut received = Received::default();
+//! let mut received = ReceivedSample::default();
 //! assert!(reader.wait(Duration::from_secs(5))?);
 //! assert!(reader.take(&mut received)?);
 //! assert_eq!(received.sample, quote);
-//! # Ok::<(), tickwire_shm_transport::Error>(())
+//! # Ok::<(), tickwire_shm_transport::ShmTransportError>(())
 //! ```
 
 mod beats;
@@ -52,8 +52,8 @@ mod sources;
 mod wait_set;
 mod writer;
 
-pub use config::{Room, ShmConfig};
-pub use error::Error;
+pub use config::{RingSize, ShmConfig};
+pub use error::ShmTransportError;
 pub use left::LeftChannels;
 pub use listener::ShmListener;
 pub use participant::ShmParticipant;

@@ -1,6 +1,6 @@
 //! A reader with its own thread, which passes samples to a listener.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::reader::ShmRawReader;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -24,7 +24,7 @@ impl ShmListener {
     pub(crate) fn start(
         mut reader: ShmRawReader,
         mut on_sample: impl FnMut(&RawSample<'_>) + Send + 'static,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ShmTransportError> {
         let matched = Arc::new(AtomicU32::new(reader.matched()?));
         let is_ended = Arc::new(AtomicBool::new(false));
         let (flag, count) = (Arc::clone(&is_ended), Arc::clone(&matched));
@@ -56,9 +56,9 @@ impl ShmListener {
 }
 
 impl Listener for ShmListener {
-    type Error = Error;
+    type Error = ShmTransportError;
 
-    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, ShmTransportError> {
         let begun = Instant::now();
         while self.matched()? < count {
             if begun.elapsed() >= timeout {
@@ -69,7 +69,7 @@ impl Listener for ShmListener {
         Ok(true)
     }
 
-    fn matched(&self) -> Result<u32, Error> {
+    fn matched(&self) -> Result<u32, ShmTransportError> {
         Ok(self.matched.load(Ordering::Relaxed))
     }
 }

@@ -1,17 +1,17 @@
 //! Names of channels: topic, partition, participant and the writer's number, separated by `-`.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use std::path::Path;
 use tickwire_distribution::{ParticipantId, Qos};
-use tickwire_shm::Channel;
+use tickwire_shm::ShmChannel;
 
 /// Longest topic and partition in bytes, as escaped for a name.
 const PLACE_LEN_MAX: usize = 80;
 
 /// Returns the partitions of a QoS; the default partition is the empty name.
-pub fn partitions(qos: &Qos) -> Result<Vec<&str>, Error> {
+pub fn partitions(qos: &Qos) -> Result<Vec<&str>, ShmTransportError> {
     if qos.partitions.iter().any(|name| name.contains(['*', '?'])) {
-        return Err(Error::Partitions);
+        return Err(ShmTransportError::Partitions);
     }
     match qos.partitions.is_empty() {
         true => Ok(vec![""]),
@@ -20,11 +20,11 @@ pub fn partitions(qos: &Qos) -> Result<Vec<&str>, Error> {
 }
 
 /// Returns the prefix that the names of all channels of a topic and partition share.
-pub fn prefix(topic: &str, partition: &str) -> Result<String, Error> {
+pub fn prefix(topic: &str, partition: &str) -> Result<String, ShmTransportError> {
     let prefix = format!("t{}-{}-", escaped(topic), escaped(partition));
     match prefix.len() <= PLACE_LEN_MAX {
         true => Ok(prefix),
-        false => Err(Error::TopicTooLong(topic.to_owned())),
+        false => Err(ShmTransportError::TopicTooLong(topic.to_owned())),
     }
 }
 
@@ -43,8 +43,8 @@ pub fn channel(
     prefix: &str,
     participant: ParticipantId,
     number: u64,
-) -> Result<Channel, Error> {
-    Ok(Channel::in_directory(directory, &format!("{prefix}{participant}-{number}"))?)
+) -> Result<ShmChannel, ShmTransportError> {
+    Ok(ShmChannel::in_directory(directory, &format!("{prefix}{participant}-{number}"))?)
 }
 
 /// Returns the participant in the name of a channel with this prefix; `None` if the name does not have that form.
@@ -84,8 +84,8 @@ impl ChannelFile {
 }
 
 /// Returns the names of the channels in a directory that have this file; none if the directory does not exist.
-pub fn files(directory: &Path, with: ChannelFile) -> Result<Vec<String>, Error> {
-    let failure = |error| Error::Directory(directory.to_owned(), error);
+pub fn files(directory: &Path, with: ChannelFile) -> Result<Vec<String>, ShmTransportError> {
+    let failure = |error| ShmTransportError::Directory(directory.to_owned(), error);
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -3,7 +3,7 @@
 use crate::beats::Beats;
 use crate::config::ShmConfig;
 use crate::directory::ChannelDirectory;
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::listener::ShmListener;
 use crate::reader::ShmRawReader;
 use crate::wait_set::ShmWaitSet;
@@ -17,10 +17,10 @@ use tickwire_shm::Schema;
 
 /// Creates writers and readers in shared memory.
 #[derive(Clone, Debug)]
-pub struct ShmParticipant(Arc<Inner>);
+pub struct ShmParticipant(Arc<ParticipantState>);
 
 #[derive(Debug)]
-struct Inner {
+struct ParticipantState {
     config: ShmConfig,
     directory: Arc<ChannelDirectory>,
     id: ParticipantId,
@@ -35,7 +35,7 @@ impl ShmParticipant {
     pub fn join(config: ShmConfig) -> Self {
         let (writers, beats) = (AtomicU64::new(0), Mutex::new(None));
         let directory = Arc::new(ChannelDirectory::new(&config));
-        Self(Arc::new(Inner { config, directory, id: unique_id(), writers, beats }))
+        Self(Arc::new(ParticipantState { config, directory, id: unique_id(), writers, beats }))
     }
 
     /// Returns the identifier of this participant.
@@ -54,7 +54,7 @@ impl ShmParticipant {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<(bool, Vec<String>), Error> {
+    ) -> Result<(bool, Vec<String>), ShmTransportError> {
         // A new reader skips the channels that killed writers left behind.
         let mut reader = self.raw_reader(of, topic, qos)?;
         Ok((reader.matched()? > 0, reader.take_refusals()))
@@ -70,7 +70,7 @@ impl ShmParticipant {
     }
 
     /// Returns the thread that sends the heartbeats of writers; starts it if it does not run.
-    pub(crate) fn beats(&self) -> Result<Beats, Error> {
+    pub(crate) fn beats(&self) -> Result<Beats, ShmTransportError> {
         let mut beats = self.0.beats.lock().unwrap_or_else(PoisonError::into_inner);
         match &*beats {
             Some(beats) => Ok(beats.clone()),
@@ -96,12 +96,12 @@ fn unique_id() -> ParticipantId {
 }
 
 /// Returns the schema of a type for its channel: its name, and all that it consists of.
-pub(crate) fn schema(of: &StructType) -> Result<Schema, Error> {
+pub(crate) fn schema(of: &StructType) -> Result<Schema, ShmTransportError> {
     Ok(Schema::new(&of.name, format!("{of:?}").as_bytes())?)
 }
 
 impl Participant for ShmParticipant {
-    type Error = Error;
+    type Error = ShmTransportError;
     type RawWriter = ShmRawWriter;
     type RawReader = ShmRawReader;
     type Listener = ShmListener;
@@ -119,7 +119,7 @@ impl Participant for ShmParticipant {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<ShmRawWriter, Error> {
+    ) -> Result<ShmRawWriter, ShmTransportError> {
         ShmRawWriter::new(self, of, topic, qos)
     }
 
@@ -128,7 +128,7 @@ impl Participant for ShmParticipant {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<ShmRawReader, Error> {
+    ) -> Result<ShmRawReader, ShmTransportError> {
         ShmRawReader::new(self, of, topic, qos)
     }
 
@@ -138,11 +138,11 @@ impl Participant for ShmParticipant {
         topic: &str,
         qos: &Qos,
         on_sample: impl FnMut(&RawSample<'_>) + Send + 'static,
-    ) -> Result<ShmListener, Error> {
+    ) -> Result<ShmListener, ShmTransportError> {
         ShmListener::start(self.raw_reader(of, topic, qos)?, on_sample)
     }
 
-    fn wait_set(&self) -> Result<ShmWaitSet, Error> {
+    fn wait_set(&self) -> Result<ShmWaitSet, ShmTransportError> {
         Ok(ShmWaitSet::default())
     }
 }

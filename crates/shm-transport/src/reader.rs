@@ -1,12 +1,12 @@
 //! A reader of all channels of a topic.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::participant::{ShmParticipant, schema};
 use crate::sources::Sources;
 use crate::{name, wait_set};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tickwire_distribution::cdr::Encoding;
+use tickwire_distribution::cdr::CdrEncoding;
 use tickwire_distribution::types::StructType;
 use tickwire_distribution::{Durability, History, ParticipantId, Qos, RawReader, RawSample};
 
@@ -19,7 +19,7 @@ pub struct ShmRawReader {
     /// Index in the list of readers that [`wait_set::wait`] takes, and the channels.
     sources: (usize, SharedSources),
     bytes: Vec<u8>,
-    encoding: Encoding,
+    encoding: CdrEncoding,
 }
 
 /// Channels that a reader and its wait sets share.
@@ -43,7 +43,7 @@ impl ShmRawReader {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ShmTransportError> {
         let partitions = name::partitions(qos)?.into_iter();
         let prefixes = partitions.map(|partition| name::prefix(topic, partition));
         let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
@@ -65,9 +65,9 @@ impl ShmRawReader {
 }
 
 impl RawReader for ShmRawReader {
-    type Error = Error;
+    type Error = ShmTransportError;
 
-    fn take(&mut self) -> Result<Option<RawSample<'_>>, Error> {
+    fn take(&mut self) -> Result<Option<RawSample<'_>>, ShmTransportError> {
         let mut sources = self.sources.1.lock();
         if !sources.take()? {
             return Ok(None);
@@ -78,13 +78,13 @@ impl RawReader for ShmRawReader {
         Ok(Some(RawSample { bytes: &self.bytes, encoding: self.encoding, info }))
     }
 
-    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, ShmTransportError> {
         let mut ready = Vec::new();
         wait_set::wait(std::slice::from_ref(&self.sources), &mut ready, timeout)?;
         Ok(!ready.is_empty())
     }
 
-    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, ShmTransportError> {
         let begun = Instant::now();
         loop {
             self.sources.1.lock().scan(0)?;
@@ -98,13 +98,13 @@ impl RawReader for ShmRawReader {
         }
     }
 
-    fn matched(&self) -> Result<u32, Error> {
+    fn matched(&self) -> Result<u32, ShmTransportError> {
         let mut sources = self.sources.1.lock();
         sources.scan_when_due()?;
         Ok(sources.matched() as u32)
     }
 
-    fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
+    fn publishers(&self) -> Result<Vec<ParticipantId>, ShmTransportError> {
         let mut sources = self.sources.1.lock();
         sources.scan_when_due()?;
         Ok(sources.publishers())
@@ -118,7 +118,7 @@ impl RawReader for ShmRawReader {
         self.sources.1.lock().has_stale_keys()
     }
 
-    fn lost(&self) -> Result<u64, Error> {
+    fn lost(&self) -> Result<u64, ShmTransportError> {
         Ok(self.sources.1.lock().lost())
     }
 }

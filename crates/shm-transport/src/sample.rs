@@ -38,7 +38,7 @@ fn now_ns() -> i64 {
 
 /// Limit of the length of a type's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum SampleShape {
     /// Only its type: no sample is longer than this many bytes.
     Fixed(usize),
     /// The length of its strings.
@@ -47,7 +47,7 @@ pub enum Shape {
     Sequences,
 }
 
-impl Shape {
+impl SampleShape {
     pub fn of(of: &StructType) -> Self {
         of.members.iter().fold(Self::Fixed(0), Self::then)
     }
@@ -80,8 +80,8 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tickwire_distribution::cdr::Encoding;
-    use tickwire_distribution::{BookTop, EchoMark, Fields, MarketData, Quote};
+    use tickwire_distribution::cdr::CdrEncoding;
+    use tickwire_distribution::{BookTop, EchoMark, MarketData, Quote, SampleFields};
 
     #[test]
     fn the_header_has_time_and_end() {
@@ -97,10 +97,14 @@ mod tests {
 
     #[test]
     fn fixed_types_have_the_length_of_their_longest_sample() {
-        assert_eq!(Shape::of(Quote::struct_type()), Shape::Fixed(29));
-        assert_eq!(Shape::of(EchoMark::struct_type()), Shape::Fixed(24), "with headers, 56 bytes");
-        assert_eq!(Shape::of(BookTop::struct_type()), Shape::Text);
-        assert_eq!(Shape::of(MarketData::struct_type()), Shape::Sequences);
+        assert_eq!(SampleShape::of(Quote::struct_type()), SampleShape::Fixed(29));
+        assert_eq!(
+            SampleShape::of(EchoMark::struct_type()),
+            SampleShape::Fixed(24),
+            "with headers, 56 bytes"
+        );
+        assert_eq!(SampleShape::of(BookTop::struct_type()), SampleShape::Text);
+        assert_eq!(SampleShape::of(MarketData::struct_type()), SampleShape::Sequences);
     }
 
     #[test]
@@ -110,11 +114,22 @@ mod tests {
         let of = |members: &[(MemberType, bool)]| {
             let members = members.iter().map(|(of, is_optional)| member(of.clone(), *is_optional));
             let members = members.collect();
-            Shape::of(&StructType { name: "T".to_owned(), members, encoding: Encoding::Xcdr2 })
+            SampleShape::of(&StructType {
+                name: "T".to_owned(),
+                members,
+                encoding: CdrEncoding::Xcdr2,
+            })
         };
-        assert_eq!(of(&[(MemberType::U64, true)]), Shape::Fixed(16), "flag, seven bytes, value");
-        assert_eq!(of(&[(MemberType::U8, false), (MemberType::U16, true)]), Shape::Fixed(4));
-        assert_eq!(of(&[(MemberType::Str, false), (MemberType::U64, false)]), Shape::Text);
-        assert_eq!(of(&[(MemberType::Str, false), (MemberType::Bytes, false)]), Shape::Sequences);
+        assert_eq!(
+            of(&[(MemberType::U64, true)]),
+            SampleShape::Fixed(16),
+            "flag, seven bytes, value"
+        );
+        assert_eq!(of(&[(MemberType::U8, false), (MemberType::U16, true)]), SampleShape::Fixed(4));
+        assert_eq!(of(&[(MemberType::Str, false), (MemberType::U64, false)]), SampleShape::Text);
+        assert_eq!(
+            of(&[(MemberType::Str, false), (MemberType::Bytes, false)]),
+            SampleShape::Sequences
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Searches for publishers in shared memory, for subscribers that choose between transports.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::participant::ShmParticipant;
 use std::time::{Duration, Instant};
-use tickwire_distribution::{Delivery, Participant, Subscriber, TopicSet};
+use tickwire_distribution::{DeliverySettings, Participant, Subscriber, TopicSet};
 
 /// Interval of the searches for a shared-memory publisher, while the subscriber waits on another transport.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -15,32 +15,32 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 ///
 /// # Examples
 /// ```
-/// use tickwire_distribution::{Delivery, Participant, Quote, TopicSet};
+/// use tickwire_distribution::{DeliverySettings, Participant, Quote, TopicSet};
 /// use tickwire_shm_transport::{PublisherSearch, ShmConfig, ShmParticipant};
 ///
 /// let directory = std::env::temp_dir().join(format!("tickwire-search-{}", std::process::id()));
 /// let place = ShmParticipant::join(ShmConfig::in_directory(directory));
 /// let sets = vec![TopicSet::of::<Quote>()];
-/// let delivery = Delivery::default();
+/// let delivery = DeliverySettings::default();
 /// let mut search = PublisherSearch::new(place.clone(), sets, delivery.clone());
 /// assert_eq!(search.look()?, (false, vec![]));
 ///
 /// let _writer = place.writer::<Quote>("Quote", &delivery.writer_qos(false))?;
 /// assert_eq!(search.look()?, (true, vec![]));
-/// # Ok::<(), tickwire_shm_transport::Error>(())
+/// # Ok::<(), tickwire_shm_transport::ShmTransportError>(())
 /// ```
 #[derive(Debug)]
 pub struct PublisherSearch {
     place: ShmParticipant,
     sets: Vec<TopicSet>,
-    delivery: Delivery,
+    delivery: DeliverySettings,
     looked: Instant,
 }
 
 impl PublisherSearch {
     /// Creates the search for publishers of the topics of `sets` in the directory of `place`.
     #[must_use]
-    pub fn new(place: ShmParticipant, sets: Vec<TopicSet>, delivery: Delivery) -> Self {
+    pub fn new(place: ShmParticipant, sets: Vec<TopicSet>, delivery: DeliverySettings) -> Self {
         Self { place, sets, delivery, looked: Instant::now() }
     }
 
@@ -49,7 +49,7 @@ impl PublisherSearch {
     ///
     /// # Errors
     /// As [`ShmParticipant::raw_reader`](Participant::raw_reader).
-    pub fn look(&mut self) -> Result<(bool, Vec<String>), Error> {
+    pub fn look(&mut self) -> Result<(bool, Vec<String>), ShmTransportError> {
         self.looked = Instant::now();
         let mut refusals = Vec::new();
         for set in &self.sets {

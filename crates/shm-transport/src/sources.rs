@@ -2,14 +2,16 @@
 
 use crate::config::ShmConfig;
 use crate::directory::{ChannelDirectory, ChannelListing};
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::{name, sample};
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use tickwire_distribution::{InstanceState, ParticipantId, SampleInfo};
 use tickwire_host::clock::coarse_monotonic_ns;
-use tickwire_shm::{Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start};
+use tickwire_shm::{
+    LastValues, Schema, ShmChannel, ShmError, ShmEvent, ShmReader, ShmSample, Start,
+};
 
 /// Time between two scans of the directory, in nanoseconds. All times here are of the coarse clock: a reader that polls
 /// reads it for every idle topic.
@@ -24,8 +26,8 @@ type NumberedValues = VecDeque<(u64, Vec<u8>)>;
 
 /// A channel that is being read.
 #[derive(Debug)]
-struct Source {
-    reader: Reader,
+struct ShmSource {
+    reader: ShmReader,
     name: String,
     participant: ParticipantId,
     writer: u64,
@@ -42,7 +44,7 @@ struct Source {
     is_gone: bool,
 }
 
-impl Source {
+impl ShmSource {
     /// Returns true if its writer is alive, as far as is known.
     fn is_there(&self) -> bool {
         !self.is_over && !self.reader.is_writer_gone()
@@ -61,7 +63,7 @@ pub struct Sources {
     has_last_values: bool,
     /// True if a writer that keeps all samples waits for this reader.
     is_awaited: bool,
-    sources: Vec<Source>,
+    sources: Vec<ShmSource>,
     /// Channels that are not read any more.
     left: HashSet<String>,
     /// Time of the last scan.
@@ -92,7 +94,7 @@ impl Sources {
         schema: Schema,
         has_last_values: bool,
         is_awaited: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ShmTransportError> {
         let mut sources = Self {
             config,
             directory,
@@ -120,7 +122,7 @@ impl Sources {
     }
 
     /// Opens new channels. Lists the directory if the last listing is older than `age_ns`.
-    pub fn scan(&mut self, age_ns: u64) -> Result<(), Error> {
+    pub fn scan(&mut self, age_ns: u64) -> Result<(), ShmTransportError> {
         // A channel that appears after the first scan is read from its first sample.
         let is_first = self.scanned_ns.is_none();
         self.scanned_ns = Some(coarse_monotonic_ns());
@@ -159,9 +161,11 @@ impl Sources {
                 }
                 Ok(source) => self.sources.push(source),
                 // The channel was ended meanwhile; another may get its name.
-                Err(Error::Shm(ShmError::NoChannel { .. })) => are_all_known = false,
+                Err(ShmTransportError::Shm(ShmError::NoChannel { .. })) => are_all_known = false,
                 // Left behind by a killed writer of another release.
-                Err(Error::Shm(ShmError::Version { .. })) if self.is_abandoned(&name)? => {
+                Err(ShmTransportError::Shm(ShmError::Version { .. }))
+                    if self.is_abandoned(&name)? =>
+                {
                     self.left.insert(name);
                 }
                 Err(error) => self.refuse(name, &error),
@@ -173,8 +177,8 @@ impl Sources {
         Ok(())
     }
 
-    fn is_abandoned(&self, name: &str) -> Result<bool, Error> {
-        Ok(Channel::in_directory(&self.config.directory, name)?.is_abandoned())
+    fn is_abandoned(&self, name: &str) -> Result<bool, ShmTransportError> {
+        Ok(ShmChannel::in_directory(&self.config.directory, name)?.is_abandoned())
     }
 
     fn open(
@@ -182,11 +186,11 @@ impl Sources {
         name: &str,
         participant: ParticipantId,
         is_first: bool,
-    ) -> Result<Source, Error> {
-        let channel = Channel::in_directory(&self.config.directory, name)?;
+    ) -> Result<ShmSource, ShmTransportError> {
+        let channel = ShmChannel::in_directory(&self.config.directory, name)?;
         let channel = channel.trusting(self.config.owner);
         let start = if is_first { Start::Now } else { Start::Oldest };
-        let mut reader = Reader::open(&channel, &self.schema, start, self.config.wait)?;
+        let mut reader = ShmReader::open(&channel, &self.schema, start, self.config.wait)?;
         if self.is_awaited {
             // A reader that is not counted can be lapped, which its sequence numbers show.
             reader.state_position()?;
@@ -216,7 +220,7 @@ impl Sources {
             self.lost += missed.end - last_values.len() as u64;
         }
         self.writers += 1;
-        Ok(Source {
+        Ok(ShmSource {
             reader,
             name: name.to_owned(),
             participant,
@@ -230,13 +234,13 @@ impl Sources {
     }
 
     /// Skips a channel from now on: its type or version differs, it is damaged, or it may not be read.
-    fn refuse(&mut self, name: String, error: &Error) {
+    fn refuse(&mut self, name: String, error: &ShmTransportError) {
         self.refusals.push(format!("channel {name} is not read: {error}"));
         self.left.insert(name);
     }
 
     /// Stops reading a channel that turned out to be damaged.
-    fn abandon(&mut self, index: usize, error: &Error) {
+    fn abandon(&mut self, index: usize, error: &ShmTransportError) {
         let source = self.sources.remove(index);
         self.refuse(source.name, error);
     }
@@ -256,7 +260,7 @@ impl Sources {
     pub fn check(&mut self) {
         self.checked_ns = coarse_monotonic_ns();
         let mut index = 0;
-        while let Some(Source { reader, .. }) = self.sources.get_mut(index) {
+        while let Some(ShmSource { reader, .. }) = self.sources.get_mut(index) {
             let checked = reader.check().and_then(|()| match self.has_last_values {
                 true => reader.map_last_values(),
                 false => Ok(()),
@@ -269,7 +273,7 @@ impl Sources {
     }
 
     /// Takes the next sample of any channel; false if there is none.
-    pub fn take(&mut self) -> Result<bool, Error> {
+    pub fn take(&mut self) -> Result<bool, ShmTransportError> {
         self.takes += 1;
         if self.takes >= TAKES_PER_CLOCK {
             // Look for new channels even if the known ones always have samples.
@@ -290,7 +294,7 @@ impl Sources {
     }
 
     /// Drops channels that have ended, opens new ones, and checks whether writers live; each only when it is due.
-    pub fn scan_when_due(&mut self) -> Result<(), Error> {
+    pub fn scan_when_due(&mut self) -> Result<(), ShmTransportError> {
         self.takes = 0;
         let now_ns = coarse_monotonic_ns();
         if now_ns.saturating_sub(self.checked_ns) >= CHECK_NS {
@@ -303,7 +307,7 @@ impl Sources {
         Ok(())
     }
 
-    fn take_from(&mut self, index: usize) -> Result<bool, Error> {
+    fn take_from(&mut self, index: usize) -> Result<bool, ShmTransportError> {
         let Self { sources, bytes, info, lost, has_last_values, has_stale_keys, .. } = self;
         let source = &mut sources[index];
         let known = SampleInfo {
@@ -322,14 +326,14 @@ impl Sources {
                 }
             }
             match source.reader.poll()? {
-                Some(Event::Sample(sample)) => {
+                Some(ShmEvent::Sample(sample)) => {
                     source.is_gone = false;
                     if load(sample.bytes, sample.seq_num, known, bytes, info) {
                         return Ok(true);
                     }
                     *lost += 1;
                 }
-                Some(Event::Gap { from, to }) => {
+                Some(ShmEvent::Gap { from, to }) => {
                     // For keys whose last sample is lost, return their last values instead.
                     if *has_last_values {
                         let values = source.reader.peek_last_values()?;
@@ -339,9 +343,9 @@ impl Sources {
                     }
                     *lost += to - from - source.last_values.len() as u64;
                 }
-                Some(Event::Restarted { .. }) => {}
-                Some(Event::WriterGone) => source.is_gone = true,
-                Some(Event::Done { .. } | Event::Replaced) => source.is_over = true,
+                Some(ShmEvent::Restarted { .. }) => {}
+                Some(ShmEvent::WriterGone) => source.is_gone = true,
+                Some(ShmEvent::Done { .. } | ShmEvent::Replaced) => source.is_over = true,
                 None => return Ok(false),
             }
         }
@@ -368,7 +372,7 @@ impl Sources {
         self.sources.iter().any(|source| !source.last_values.is_empty())
     }
 
-    pub fn readers(&mut self) -> impl Iterator<Item = &mut Reader> {
+    pub fn readers(&mut self) -> impl Iterator<Item = &mut ShmReader> {
         self.sources.iter_mut().map(|source| &mut source.reader)
     }
 
@@ -406,11 +410,11 @@ impl Sources {
 fn values_of(
     mut values: LastValues<'_>,
     wanted: Range<u64>,
-) -> Result<(NumberedValues, bool), Error> {
+) -> Result<(NumberedValues, bool), ShmTransportError> {
     let mut found = Vec::new();
     let are_all = loop {
         match values.next() {
-            Ok(Some(Sample { seq_num, bytes, .. })) if wanted.contains(&seq_num) => {
+            Ok(Some(ShmSample { seq_num, bytes, .. })) if wanted.contains(&seq_num) => {
                 found.push((seq_num, bytes.to_vec()));
             }
             Ok(Some(_)) => {}

@@ -1,11 +1,11 @@
 //! Waits for the channels of several readers at once.
 
-use crate::error::Error;
+use crate::error::ShmTransportError;
 use crate::reader::{SharedSources, ShmRawReader};
 use crate::sources::SCAN_NS;
 use std::time::{Duration, Instant};
 use tickwire_distribution::WaitSet;
-use tickwire_shm::Reader;
+use tickwire_shm::ShmReader;
 
 /// Longest single wait; new writers are looked for after each one.
 const PIECE: Duration = Duration::from_millis(20);
@@ -15,9 +15,9 @@ const PIECE: Duration = Duration::from_millis(20);
 pub struct ShmWaitSet(Vec<(usize, SharedSources)>);
 
 impl WaitSet<ShmRawReader> for ShmWaitSet {
-    type Error = Error;
+    type Error = ShmTransportError;
 
-    fn attach(&mut self, reader: &ShmRawReader) -> Result<usize, Error> {
+    fn attach(&mut self, reader: &ShmRawReader) -> Result<usize, ShmTransportError> {
         let (address, index) = (reader.sources().address(), self.0.len());
         // All sets lock their readers in the same order, so two sets never wait for each other.
         match self.0.binary_search_by_key(&address, |(_, sources)| sources.address()) {
@@ -29,7 +29,7 @@ impl WaitSet<ShmRawReader> for ShmWaitSet {
         }
     }
 
-    fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
+    fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), ShmTransportError> {
         wait(&self.0, ready, timeout)
     }
 }
@@ -40,7 +40,7 @@ pub fn wait(
     all: &[(usize, SharedSources)],
     ready: &mut Vec<usize>,
     timeout: Duration,
-) -> Result<(), Error> {
+) -> Result<(), ShmTransportError> {
     ready.clear();
     let begun = Instant::now();
     loop {
@@ -57,9 +57,9 @@ pub fn wait(
             ready.sort_unstable();
             return Ok(());
         }
-        let mut readers: Vec<&mut Reader> =
+        let mut readers: Vec<&mut ShmReader> =
             locked.iter_mut().flat_map(|sources| sources.readers()).collect();
-        match Reader::wait_any(&mut readers, left.min(PIECE)) {
+        match ShmReader::wait_any(&mut readers, left.min(PIECE)) {
             Ok(true) => {}
             // The first of them looks for new channels, the others use what it has found.
             Ok(false) => locked.iter_mut().try_for_each(|sources| sources.scan(SCAN_NS / 2))?,

@@ -1,11 +1,11 @@
 //! A writer, which owns one channel.
 
 use crate::beats::{Beats, Heart};
-use crate::config::Room;
-use crate::error::Error;
+use crate::config::RingSize;
+use crate::error::ShmTransportError;
 use crate::left::remove_left;
 use crate::participant::{ShmParticipant, schema};
-use crate::sample::Shape;
+use crate::sample::SampleShape;
 use crate::{name, sample};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tickwire_distribution::types::StructType;
 use tickwire_distribution::{
     Done, Durability, History, Qos, RawWriter, Reliability, Sample, Total, is_echo_topic,
 };
-use tickwire_shm::{Writer, WriterOptions, check_directory, effective_user};
+use tickwire_shm::{ShmWriter, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two checks for readers.
 const TICK: Duration = Duration::from_millis(1);
@@ -40,7 +40,7 @@ const SLOT_HEAD_BYTES: usize = 24;
 #[derive(Debug)]
 pub struct ShmRawWriter {
     /// `None` only while this value is being dropped.
-    writer: Option<Writer>,
+    writer: Option<ShmWriter>,
     heart: Arc<Heart>,
     /// Sends the writer's heartbeats.
     _beats: Beats,
@@ -62,9 +62,11 @@ impl ShmRawWriter {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ShmTransportError> {
         let config = participant.config();
-        let [partition] = name::partitions(qos)?[..] else { return Err(Error::Partitions) };
+        let [partition] = name::partitions(qos)?[..] else {
+            return Err(ShmTransportError::Partitions);
+        };
         let prefix = name::prefix(topic, partition)?;
         if config.directory.exists() {
             check_directory(&config.directory, effective_user())?;
@@ -80,7 +82,7 @@ impl ShmRawWriter {
         let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
         let mut room = config.room(of);
         let is_of_last = has_last_values && qos.history == History::KeepLast(1);
-        if is_of_last && Shape::of(of) == Shape::Text {
+        if is_of_last && SampleShape::of(of) == SampleShape::Text {
             room.sample_bytes = room.sample_bytes.max(LAST_SAMPLE_BYTES);
         }
         let slots = match (is_of_last, is_echo_topic(topic)) {
@@ -90,7 +92,7 @@ impl ShmRawWriter {
         };
         if slots < 2 {
             let (bytes, slot) = (room.ring_bytes, slot_bytes(room));
-            return Err(Error::RingBytes { topic: topic.to_owned(), bytes, slot });
+            return Err(ShmTransportError::RingBytes { topic: topic.to_owned(), bytes, slot });
         }
         let options = WriterOptions {
             sample_bytes: sample::HEAD_BYTES + room.sample_bytes,
@@ -99,7 +101,7 @@ impl ShmRawWriter {
             keys: 64,
             readers: config.readers,
         };
-        let mut writer = Writer::open(&channel, &schema(of)?, &options)?;
+        let mut writer = ShmWriter::open(&channel, &schema(of)?, &options)?;
         if is_of_last {
             // The end of a feed must have room also if last values of samples have filled the file system.
             writer.reserve_keys()?;
@@ -124,10 +126,10 @@ impl ShmRawWriter {
 impl ShmRawWriter {
     /// Refuses to write to files that nobody can open any more.
     #[inline]
-    fn check_files(&self) -> Result<(), Error> {
+    fn check_files(&self) -> Result<(), ShmTransportError> {
         match self.needs_files && self.heart.is_removed() {
             false => Ok(()),
-            true => Err(Error::Removed(self.directory.to_path_buf())),
+            true => Err(ShmTransportError::Removed(self.directory.to_path_buf())),
         }
     }
 }
@@ -147,10 +149,10 @@ fn blocking_max(qos: &Qos) -> Option<Duration> {
 /// Waits until no reader is a whole ring behind, if the writer keeps all samples.
 #[inline]
 fn make_room(
-    writer: &mut Writer,
+    writer: &mut ShmWriter,
     topic: &Arc<str>,
     blocking_max: Option<Duration>,
-) -> Result<(), Error> {
+) -> Result<(), ShmTransportError> {
     match blocking_max {
         Some(blocking_max) if !writer.has_room()? => wait_for_room(writer, topic, blocking_max),
         _ => Ok(()),
@@ -159,14 +161,14 @@ fn make_room(
 
 #[cold]
 fn wait_for_room(
-    writer: &mut Writer,
+    writer: &mut ShmWriter,
     topic: &Arc<str>,
     blocking_max: Duration,
-) -> Result<(), Error> {
+) -> Result<(), ShmTransportError> {
     let begun = Instant::now();
     while !writer.has_room()? {
         if begun.elapsed() >= blocking_max {
-            return Err(Error::Full { topic: Arc::clone(topic) });
+            return Err(ShmTransportError::Full { topic: Arc::clone(topic) });
         }
         std::thread::sleep(ROOM_TICK);
     }
@@ -176,14 +178,14 @@ fn wait_for_room(
 /// Publishes a sample with its header, under its key if the writer keeps last values.
 #[inline]
 fn publish(
-    writer: &mut Writer,
+    writer: &mut ShmWriter,
     topic: &str,
     key: Option<&[u8]>,
     bytes: &[u8],
-) -> Result<(), Error> {
+) -> Result<(), ShmTransportError> {
     let published = match key {
         Some(key) if key.len() > KEY_BYTES => {
-            return Err(Error::KeyLength { topic: topic.to_owned(), len: key.len() });
+            return Err(ShmTransportError::KeyLength { topic: topic.to_owned(), len: key.len() });
         }
         Some(key) => {
             // A type without key members has one instance.
@@ -194,17 +196,19 @@ fn publish(
     };
     match published {
         Ok(_) => Ok(()),
-        Err(tickwire_shm::Error::SampleLength { len, max }) => Err(Error::SampleLength {
-            topic: topic.to_owned(),
-            len: len - sample::HEAD_BYTES,
-            max: max - sample::HEAD_BYTES,
-        }),
+        Err(tickwire_shm::ShmError::SampleLength { len, max }) => {
+            Err(ShmTransportError::SampleLength {
+                topic: topic.to_owned(),
+                len: len - sample::HEAD_BYTES,
+                max: max - sample::HEAD_BYTES,
+            })
+        }
         Err(error) => Err(error.into()),
     }
 }
 
 /// Returns the length of a slot in bytes, with its sample.
-fn slot_bytes(room: Room) -> usize {
+fn slot_bytes(room: RingSize) -> usize {
     (SLOT_HEAD_BYTES + sample::HEAD_BYTES + room.sample_bytes).next_multiple_of(64)
 }
 
@@ -216,28 +220,32 @@ fn slots(ring_bytes: usize, slot_bytes: usize) -> usize {
 
 /// Returns the number of slots of a ring of samples: no more than a ring of echoes has, so that the echoes of a whole ring
 /// fit, but two if there is room. Echoes are plain samples.
-fn sample_slots(room: Room, plain: Room) -> usize {
+fn sample_slots(room: RingSize, plain: RingSize) -> usize {
     let echoes = slots(plain.ring_bytes / ECHO_PART, ECHO_SLOT_BYTES);
     slots(room.ring_bytes, slot_bytes(room)).min(echoes.max(2))
 }
 
 impl RawWriter for ShmRawWriter {
-    type Error = Error;
+    type Error = ShmTransportError;
 
-    fn write(&mut self, bytes: &[u8], source_timestamp_ns: Option<i64>) -> Result<(), Error> {
+    fn write(
+        &mut self,
+        bytes: &[u8],
+        source_timestamp_ns: Option<i64>,
+    ) -> Result<(), ShmTransportError> {
         self.check_files()?;
         let Self { writer, of, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
         make_room(writer, topic, *blocking_max)?;
         sample::encode(sample, source_timestamp_ns, false, bytes);
         let key = match has_last_values {
-            true => Some(of.key(bytes, of.encoding).map_err(Error::Key)?),
+            true => Some(of.key(bytes, of.encoding).map_err(ShmTransportError::Key)?),
             false => None,
         };
         publish(writer, topic, key, sample)
     }
 
-    fn dispose(&mut self, key: &[u8]) -> Result<(), Error> {
+    fn dispose(&mut self, key: &[u8]) -> Result<(), ShmTransportError> {
         self.check_files()?;
         let Self { writer, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
@@ -253,11 +261,11 @@ impl RawWriter for ShmRawWriter {
         true
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
+    fn flush(&mut self) -> Result<(), ShmTransportError> {
         Ok(())
     }
 
-    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, ShmTransportError> {
         let begun = Instant::now();
         while self.matched()? < count {
             if begun.elapsed() >= timeout {
@@ -268,17 +276,17 @@ impl RawWriter for ShmRawWriter {
         Ok(true)
     }
 
-    fn matched(&self) -> Result<u32, Error> {
+    fn matched(&self) -> Result<u32, ShmTransportError> {
         self.writer.as_ref().map_or(Ok(0), |writer| Ok(writer.readers()?))
     }
 
     /// Readers do not acknowledge samples: what is in the ring stays readable even after the writer has ended.
-    fn wait_acknowledged(&self, _timeout: Duration) -> Result<(), Error> {
+    fn wait_acknowledged(&self, _timeout: Duration) -> Result<(), ShmTransportError> {
         Ok(())
     }
 
     /// Returns how many samples the slowest reader has still to read, up to an eighth of the ring too many.
-    fn backlog(&self) -> Result<Option<u64>, Error> {
+    fn backlog(&self) -> Result<Option<u64>, ShmTransportError> {
         self.writer.as_ref().map_or(Ok(None), |writer| Ok(writer.backlog()?))
     }
 }
@@ -286,35 +294,35 @@ impl RawWriter for ShmRawWriter {
 impl Drop for ShmRawWriter {
     fn drop(&mut self) {
         // Readers have been told of the end even if files cannot be removed; the directory's next participant removes those.
-        let _ = self.writer.take().map(Writer::finish);
+        let _ = self.writer.take().map(ShmWriter::finish);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ECHO_PART, ECHO_SLOT_BYTES, Room, sample_slots, slot_bytes, slots};
-    use crate::sample::Shape;
-    use tickwire_distribution::{EchoMark, Fields};
+    use super::{ECHO_PART, ECHO_SLOT_BYTES, RingSize, sample_slots, slot_bytes, slots};
+    use crate::sample::SampleShape;
+    use tickwire_distribution::{EchoMark, SampleFields};
 
     #[test]
     fn a_ring_has_no_more_bytes_than_its_room() {
         // A slot has a header of 24 bytes, the sample's header of 8 and a sample of 176, rounded up to 256 bytes.
-        let slot_bytes = slot_bytes(Room { ring_bytes: 0, sample_bytes: 176 });
+        let slot_bytes = slot_bytes(RingSize { ring_bytes: 0, sample_bytes: 176 });
         let of = |ring_bytes| slots(ring_bytes, slot_bytes);
         assert_eq!([16 << 20, (16 << 20) + 256, 1023, 100].map(of), [1 << 16, 1 << 16, 2, 0]);
     }
 
     #[test]
     fn the_echoes_of_a_whole_ring_fit_into_their_ring() {
-        let Shape::Fixed(sample_bytes) = Shape::of(EchoMark::struct_type()) else {
+        let SampleShape::Fixed(sample_bytes) = SampleShape::of(EchoMark::struct_type()) else {
             panic!("a mark has no text")
         };
-        assert_eq!(slot_bytes(Room { ring_bytes: 0, sample_bytes }), ECHO_SLOT_BYTES);
-        let plain = Room { ring_bytes: 16 << 20, sample_bytes: 8 };
+        assert_eq!(slot_bytes(RingSize { ring_bytes: 0, sample_bytes }), ECHO_SLOT_BYTES);
+        let plain = RingSize { ring_bytes: 16 << 20, sample_bytes: 8 };
         let echoes = slots(plain.ring_bytes / ECHO_PART, ECHO_SLOT_BYTES);
-        let sequences = Room { ring_bytes: 64 << 20, sample_bytes: 128 };
+        let sequences = RingSize { ring_bytes: 64 << 20, sample_bytes: 128 };
         assert_eq!([plain, sequences].map(|room| sample_slots(room, plain)), [echoes; 2]);
-        let small = Room { ring_bytes: 128, sample_bytes: 8 };
+        let small = RingSize { ring_bytes: 128, sample_bytes: 8 };
         assert_eq!(sample_slots(small, small), 2);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use tickwire_distribution::{
-    Delivery, EchoSummary, Echoes, MarketData, MarketDataEntry, Participant, Publisher, Role,
-    Stations, Subscriber, SubscriberOptions, TopicSet,
+    DeliverySettings, EchoSummary, Echoes, MarketData, MarketDataEntry, Participant, Publisher,
+    StationRole, Stations, Subscriber, SubscriberOptions, TopicSet,
 };
 use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
@@ -40,12 +40,12 @@ impl Drop for Scene {
     }
 }
 
-fn stations(participant: &ShmParticipant, role: Role) -> Stations<ShmParticipant> {
+fn stations(participant: &ShmParticipant, role: StationRole) -> Stations<ShmParticipant> {
     let sets = [TopicSet::of::<MarketData>()];
-    Stations::new(participant, &sets, &Delivery::default(), role).unwrap()
+    Stations::new(participant, &sets, &DeliverySettings::default(), role).unwrap()
 }
 
-const ECHOING: Role = Role::Samples { echo: true, conflate: false };
+const ECHOING: StationRole = StationRole::Samples { echo: true, conflate: false };
 
 /// A publisher that cannot read its echoes for a while still receives the echo of each sample that its
 /// subscriber received.
@@ -53,10 +53,10 @@ const ECHOING: Role = Role::Samples { echo: true, conflate: false };
 fn the_echoes_of_a_whole_ring_of_samples_wait_for_the_publisher() {
     let scene = Scene::new("ring");
     let publisher = scene.join();
-    let mut echoes = stations(&publisher, Role::Echoes);
+    let mut echoes = stations(&publisher, StationRole::Echoes);
     let mut subscriber = stations(&scene.join(), ECHOING);
     let mut writer =
-        publisher.writer::<MarketData>("MarketData", &Delivery::default().writer_qos(true));
+        publisher.writer::<MarketData>("MarketData", &DeliverySettings::default().writer_qos(true));
     let writer = writer.as_mut().unwrap();
     assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
     assert!(subscriber.wait_writers(&[1], PATIENCE, || false).unwrap());
@@ -87,7 +87,7 @@ fn the_echoes_of_a_whole_ring_of_samples_wait_for_the_publisher() {
 #[test]
 fn a_publisher_waits_for_the_echo_writers_of_all_its_subscribers() {
     let scene = Scene::new("writers");
-    let echoes = stations(&scene.join(), Role::Echoes);
+    let echoes = stations(&scene.join(), StationRole::Echoes);
     let _first = stations(&scene.join(), ECHOING);
     assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
     assert!(!echoes.wait_writers(&[2], TICK, || false).unwrap(), "only one echoes");
@@ -102,10 +102,13 @@ fn a_publisher_waits_for_the_echo_writers_of_all_its_subscribers() {
 fn each_publisher_gets_the_echoes_of_its_own_samples() {
     let scene = Scene::new("publishers");
     let publishers = [scene.join(), scene.join()];
-    let mut echoes = publishers.each_ref().map(|publisher| stations(publisher, Role::Echoes));
+    let mut echoes =
+        publishers.each_ref().map(|publisher| stations(publisher, StationRole::Echoes));
     let mut subscriber = stations(&scene.join(), ECHOING);
     let mut writers = publishers.each_ref().map(|publisher| {
-        publisher.writer::<MarketData>("MarketData", &Delivery::default().writer_qos(true)).unwrap()
+        publisher
+            .writer::<MarketData>("MarketData", &DeliverySettings::default().writer_qos(true))
+            .unwrap()
     });
     for echoes in &echoes {
         assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
@@ -134,7 +137,7 @@ fn each_publisher_gets_the_echoes_of_its_own_samples() {
 /// echoes.
 fn publish_to_two(name: &str, echoing: usize, one_ends: bool) -> (Vec<u32>, EchoSummary, u64) {
     let scene = Scene::new(name);
-    let (sets, delivery) = ([TopicSet::of::<MarketData>()], Delivery::default());
+    let (sets, delivery) = ([TopicSet::of::<MarketData>()], DeliverySettings::default());
     let subscribe = |index: usize| {
         let options = SubscriberOptions { echo: index < echoing, ..SubscriberOptions::default() };
         let place = scene.join();
@@ -149,14 +152,14 @@ fn publish_to_two(name: &str, echoing: usize, one_ends: bool) -> (Vec<u32>, Echo
         })
     };
     let place = scene.join();
-    let readers = Stations::new(&place, &sets, &delivery, Role::Echoes).unwrap();
+    let readers = Stations::new(&place, &sets, &delivery, StationRole::Echoes).unwrap();
     let mut publisher = Publisher::new(&place, &sets, &delivery, PATIENCE, || false).unwrap();
     let subscribers = [0, 1].map(subscribe);
     assert!(publisher.wait_matched(2, PATIENCE).unwrap());
     let timed = Arc::new(AtomicU64::new(0));
     let on_echo = {
         let timed = timed.clone();
-        move |echo: &tickwire_distribution::Arrival<'_>| {
+        move |echo: &tickwire_distribution::SampleArrival<'_>| {
             timed.fetch_add(u64::from(echo.age_ns().is_some()), Ordering::Relaxed);
         }
     };

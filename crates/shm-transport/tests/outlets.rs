@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tickwire_distribution::{
-    Delivery, MarketData, MarketDataEntry, Outlet, Outlets, Quote, Standing, Subscriber,
-    SubscriberOptions, TopicSet,
+    DeliverySettings, MarketData, MarketDataEntry, Outlet, Outlets, PublisherStatus, Quote,
+    Subscriber, SubscriberOptions, TopicSet,
 };
-use tickwire_shm_transport::{Room, ShmConfig, ShmParticipant};
+use tickwire_shm_transport::{RingSize, ShmConfig, ShmParticipant};
 
 /// Longest wait for another side.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ impl Scene {
     /// Joins with one transport, whose samples with sequences have at most `sample_bytes` bytes.
     fn join(&self, transport: &str, sample_bytes: usize) -> ShmParticipant {
         let own = ShmConfig::in_directory(self.0.join(transport));
-        let sequences = Room { sample_bytes, ..own.sequences };
+        let sequences = RingSize { sample_bytes, ..own.sequences };
         ShmParticipant::join(ShmConfig { sequences, ..own })
     }
 }
@@ -45,13 +45,13 @@ fn sets() -> [TopicSet; 2] {
 
 fn subscribe(place: &ShmParticipant) -> Subscriber<ShmParticipant> {
     let options = SubscriberOptions::default();
-    Subscriber::new(place, &sets(), &Delivery::default(), &options).unwrap()
+    Subscriber::new(place, &sets(), &DeliverySettings::default(), &options).unwrap()
 }
 
 /// Receives all samples; returns their topic sets and sequence numbers, and how the publisher ended.
 fn receive_all(
     mut subscriber: Subscriber<ShmParticipant>,
-) -> (Vec<(usize, Option<u64>)>, Standing) {
+) -> (Vec<(usize, Option<u64>)>, PublisherStatus) {
     let mut taken = Vec::new();
     let publisher = loop {
         subscriber.receive(TICK, |arrival| taken.push((arrival.set, arrival.seq_num))).unwrap();
@@ -73,7 +73,9 @@ fn each_transport_has_all_samples_in_order() {
     let places = ["first", "second"].map(|name| scene.join(name, 1 << 12));
     let mut outlets = Outlets::new(|name, error| panic!("{name}: {error}"));
     for (name, place) in ["first", "second"].into_iter().zip(&places) {
-        outlets.add(name, place, &sets(), &Delivery::default(), PATIENCE, || false).unwrap();
+        outlets
+            .add(name, place, &sets(), &DeliverySettings::default(), PATIENCE, || false)
+            .unwrap();
     }
     assert!(!outlets.wait_subscribers(1, TICK, || false).unwrap());
     let subscribers = places.each_ref().map(subscribe);
@@ -87,7 +89,10 @@ fn each_transport_has_all_samples_in_order() {
     outlets.finish(true, PATIENCE).unwrap();
     let expected = [1, 2, 3].map(|number| (0, Some(number))).to_vec();
     for subscriber in subscribers {
-        assert_eq!(receive_all(subscriber), (expected.clone(), Standing::Done { written: 3 }));
+        assert_eq!(
+            receive_all(subscriber),
+            (expected.clone(), PublisherStatus::Done { written: 3 })
+        );
     }
     assert_eq!(outlets.counters().written, [3, 0]);
     assert!(outlets.failed().is_empty());
@@ -101,7 +106,9 @@ fn a_transport_that_rejects_a_sample_ends_and_the_other_one_continues() {
     let mut outlets =
         Outlets::new(move |name, error| tell.send((name, error.to_string())).unwrap());
     for (name, place) in ["small", "large"].into_iter().zip(&places) {
-        outlets.add(name, place, &sets(), &Delivery::default(), PATIENCE, || false).unwrap();
+        outlets
+            .add(name, place, &sets(), &DeliverySettings::default(), PATIENCE, || false)
+            .unwrap();
     }
     let [small, large] = places.each_ref().map(subscribe);
     assert!(outlets.wait_matched(2, PATIENCE, || false).unwrap());
@@ -117,9 +124,9 @@ fn a_transport_that_rejects_a_sample_ends_and_the_other_one_continues() {
     let written = outlets.by_transport().into_iter().map(|(_, counters)| counters.written());
     assert_eq!(written.collect::<Vec<_>>(), [1, 3]);
     outlets.finish(true, PATIENCE).unwrap();
-    assert_eq!(receive_all(small), (vec![(0, Some(1))], Standing::Stopped { written: 1 }));
+    assert_eq!(receive_all(small), (vec![(0, Some(1))], PublisherStatus::Stopped { written: 1 }));
     let (taken, standing) = receive_all(large);
-    assert_eq!((taken.len(), standing), (3, Standing::Done { written: 3 }));
+    assert_eq!((taken.len(), standing), (3, PublisherStatus::Done { written: 3 }));
 }
 
 /// Without another transport, the error is the publisher's.
@@ -128,7 +135,9 @@ fn the_only_transport_returns_its_error() {
     let scene = Scene::new("only");
     let mut outlets = Outlets::new(|name, error| panic!("{name}: {error}"));
     let place = scene.join("small", 64);
-    outlets.add("small", &place, &sets(), &Delivery::default(), PATIENCE, || false).unwrap();
+    outlets
+        .add("small", &place, &sets(), &DeliverySettings::default(), PATIENCE, || false)
+        .unwrap();
     let md_entries = vec![MarketDataEntry::default(); 20];
     let error = outlets.publish(1, &MarketData { md_entries, ..MarketData::default() });
     assert!(error.unwrap_err().to_string().contains("64"));

@@ -7,12 +7,13 @@ use std::sync::mpsc::{TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{
-    Arrival, Book, BookLevel, Delivery, Done, Fields, Held, Listener, Participant, Publisher, Qos,
-    Quote, RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
+    BookLevel, BookSample, DeliverySettings, Done, HistoryDepth, Listener, Participant, Publisher,
+    Qos, Quote, RawReader, RawWriter, ReceivedSample, SampleArrival, SampleFields, Subscriber,
+    SubscriberOptions, TopicSet, WaitSet,
 };
-use tickwire_shm::{Channel, Schema, Writer, WriterOptions};
+use tickwire_shm::{Schema, ShmChannel, ShmWriter, WriterOptions};
 use tickwire_shm_transport::{
-    Error, LeftChannels, PublisherSearch, Room, ShmConfig, ShmParticipant,
+    LeftChannels, PublisherSearch, RingSize, ShmConfig, ShmParticipant, ShmTransportError,
 };
 
 const SECOND: Duration = Duration::from_secs(10);
@@ -30,10 +31,10 @@ impl Scene {
 
     /// Joins with rings of 4 KiB, which hold a few dozen samples.
     fn join(&self) -> ShmParticipant {
-        let room = Room { ring_bytes: 1 << 12, sample_bytes: 256 };
+        let room = RingSize { ring_bytes: 1 << 12, sample_bytes: 256 };
         ShmParticipant::join(ShmConfig {
             plain: room,
-            sequences: Room { ring_bytes: 1 << 16, ..room },
+            sequences: RingSize { ring_bytes: 1 << 16, ..room },
             ..ShmConfig::in_directory(&self.0)
         })
     }
@@ -62,7 +63,7 @@ fn samples_of_two_writers_come_in_the_order_of_each() {
     for number in 0..10 {
         writers.iter_mut().for_each(|writer| writer.write(&quote(number)).unwrap());
     }
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let mut next = [0; 2];
     for _ in 0..20 {
         assert!(reader.wait(SECOND).unwrap());
@@ -95,7 +96,7 @@ fn a_late_reader_gets_last_values_as_history() {
     }
     let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
     writer.write(&quote(7)).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let mut all = Vec::new();
     while reader.take(&mut received).unwrap() {
         all.push((received.writer_seq_num, received.is_history()));
@@ -115,7 +116,7 @@ fn a_reader_that_is_lapped_says_how_much_it_lost() {
     for number in 0..1000 {
         writer.write(&quote(number)).unwrap();
     }
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let mut count = 0;
     while reader.take(&mut received).unwrap() {
         count += 1;
@@ -131,18 +132,18 @@ fn a_reader_that_is_lapped_says_how_much_it_lost() {
 fn a_channel_that_is_found_late_is_read_from_its_first_sample_or_the_rest_is_lost() {
     let scene = Scene::new("late");
     let qos = Qos::reliable().keep_last(16).transient_local(1);
-    let mut reader = scene.join().reader::<Book>("Book", &qos).unwrap();
-    let mut writer = scene.join().writer::<Book>("Book", &qos).unwrap();
-    let book = |instrument: &str, seq_num| Book {
+    let mut reader = scene.join().reader::<BookSample>("Book", &qos).unwrap();
+    let mut writer = scene.join().writer::<BookSample>("Book", &qos).unwrap();
+    let book = |instrument: &str, seq_num| BookSample {
         instrument: instrument.to_owned(),
         seq_num,
-        ..Book::default()
+        ..BookSample::default()
     };
     writer.write(&book("A", 1)).unwrap();
     for number in 2..=1000 {
         writer.write(&book("B", number)).unwrap();
     }
-    let (mut received, mut numbers) = (Received::default(), Vec::new());
+    let (mut received, mut numbers) = (ReceivedSample::default(), Vec::new());
     assert!(reader.wait(SECOND).unwrap());
     while reader.take(&mut received).unwrap() {
         assert!(!received.is_history() && received.history_end == 0);
@@ -168,7 +169,7 @@ fn a_reader_that_always_has_samples_finds_other_writers() {
     let other = scene.join();
     let mut writer = other.writer::<Quote>("Quote", &qos).unwrap();
     writer.write(&quote(2)).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     let begun = Instant::now();
     while received.participant != Some(other.id()) {
         assert!(begun.elapsed() < SECOND);
@@ -187,10 +188,10 @@ fn a_writer_that_cannot_be_seen_lives_as_long_as_it_gives_signs_of_life() {
     let killed = {
         // A writer without the thread that sends heartbeats, as after a kill.
         let name = format!("tQuote--{}-9", "ab".repeat(16));
-        let channel = Channel::in_directory(&scene.0, &name).unwrap();
+        let channel = ShmChannel::in_directory(&scene.0, &name).unwrap();
         let of = Quote::struct_type();
         let schema = Schema::new(&of.name, format!("{of:?}").as_bytes()).unwrap();
-        Writer::open(&channel, &schema, &WriterOptions::default()).unwrap()
+        ShmWriter::open(&channel, &schema, &WriterOptions::default()).unwrap()
     };
     for file in std::fs::read_dir(&scene.0).unwrap() {
         let path = file.unwrap().path();
@@ -257,7 +258,7 @@ fn a_channel_of_another_type_is_left_out_and_told_and_the_others_are_read() {
     other.write(&Done { samples: 1 }).unwrap();
     late.write(&Done { samples: 1 }).unwrap();
     writer.write(&quote(1)).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     assert!(reader.wait(SECOND).unwrap() && reader.take(&mut received).unwrap());
     assert_eq!(received.sample, quote(1));
     assert!(!reader.take(&mut received).unwrap());
@@ -278,7 +279,7 @@ fn a_channel_that_is_damaged_is_left_and_the_others_are_read_on() {
     let ring = ring.into_iter().find(|path| path.extension() == Some("ring".as_ref())).unwrap();
     std::fs::OpenOptions::new().write(true).open(ring).unwrap().set_len(0).unwrap();
     let mut good = scene.join().writer::<Quote>("Quote", &qos).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     for number in 0..20 {
         good.write(&quote(number)).unwrap();
         // The damaged channel may end the wait too.
@@ -313,7 +314,7 @@ fn a_directory_that_others_may_write_to_is_told_and_what_is_open_is_read_on() {
     let mut writer = scene.join().writer::<Quote>("Quote", &qos).unwrap();
     assert!(reader.wait_matched(1, SECOND).unwrap());
     std::fs::set_permissions(&scene.0, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     for number in 0..5 {
         writer.write(&quote(number)).unwrap();
         assert!(reader.wait(SECOND).unwrap() && reader.take(&mut received).unwrap());
@@ -330,25 +331,27 @@ fn a_directory_that_others_may_write_to_is_told_and_what_is_open_is_read_on() {
 fn what_does_not_fit_says_what_to_do() {
     let scene = Scene::new("sizes");
     let qos = Qos::reliable().transient_local(1);
-    let mut writer = scene.join().writer::<Book>("Book", &qos).unwrap();
-    let long = Book { bids: vec![BookLevel::default(); 10], ..Book::default() };
+    let mut writer = scene.join().writer::<BookSample>("Book", &qos).unwrap();
+    let long = BookSample { bids: vec![BookLevel::default(); 10], ..BookSample::default() };
     let text = writer.write(&long).unwrap_err().to_string();
     assert!(
         text.contains("topic Book") && text.contains("256") && text.contains("fewer"),
         "{text}"
     );
-    let named = Book { instrument: "x".repeat(300), ..Book::default() };
+    let named = BookSample { instrument: "x".repeat(300), ..BookSample::default() };
     let text = writer.write(&named).unwrap_err().to_string();
     assert!(text.contains("a key has"), "{text}");
     // With default settings, keys of 200 bytes and books of 200 levels a side are no error.
     let usual = ShmParticipant::join(ShmConfig {
-        sequences: Room { ring_bytes: 1 << 20, ..ShmConfig::own().sequences },
+        sequences: RingSize { ring_bytes: 1 << 20, ..ShmConfig::own().sequences },
         ..ShmConfig::in_directory(&scene.0)
     });
-    let mut writer = usual.writer::<Book>("Deep", &qos).unwrap();
+    let mut writer = usual.writer::<BookSample>("Deep", &qos).unwrap();
     let levels = vec![BookLevel::default(); 200];
     let (bids, offers) = (levels.clone(), levels);
-    writer.write(&Book { instrument: "x".repeat(200), bids, offers, ..Book::default() }).unwrap();
+    writer
+        .write(&BookSample { instrument: "x".repeat(200), bids, offers, ..BookSample::default() })
+        .unwrap();
 }
 
 /// The end of a publisher of other topics does not end a subscriber, and the samples of those topics do not count as
@@ -358,7 +361,7 @@ fn subscribers_know_what_they_lost_topic_by_topic() {
     let scene = Scene::new("ledger");
     let of_done = |name: &str| TopicSet { name: name.to_owned(), ..TopicSet::of::<Done>() };
     let sets = [TopicSet::of::<Quote>(), of_done("Second")];
-    let (delivery, patience) = (Delivery::default(), SECOND);
+    let (delivery, patience) = (DeliverySettings::default(), SECOND);
     let publisher = |sets: &[TopicSet]| {
         Publisher::new(&scene.join(), sets, &delivery, patience, || false).unwrap()
     };
@@ -397,20 +400,22 @@ fn subscribers_know_what_they_lost_topic_by_topic() {
 #[test]
 fn a_conflating_subscriber_takes_the_last_sample_of_each_key() {
     let scene = Scene::new("conflate");
-    let sets = [TopicSet::of::<Book>()];
-    let delivery = Delivery::default();
+    let sets = [TopicSet::of::<BookSample>()];
+    let delivery = DeliverySettings::default();
     let mut publisher = Publisher::new(&scene.join(), &sets, &delivery, SECOND, || false).unwrap();
     let every = Some(Duration::from_millis(300));
     let options = SubscriberOptions { every, ..Default::default() };
     let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
     for number in 1..=30 {
         let instrument = format!("{}", number % 3);
-        publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
+        publisher
+            .publish(0, &BookSample { instrument, seq_num: number, ..BookSample::default() })
+            .unwrap();
     }
     publisher.finish(true, SECOND).unwrap();
     let mut taken = Vec::new();
     while !subscriber.is_over() {
-        let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
+        let take = |arrival: &SampleArrival<'_>| taken.push(arrival.seq_num.unwrap());
         subscriber.receive(Duration::from_millis(20), take).unwrap();
     }
     assert_eq!(taken, [28, 29, 30]);
@@ -422,9 +427,9 @@ fn a_conflating_subscriber_takes_the_last_sample_of_each_key() {
 #[test]
 fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
     let scene = Scene::new("lapped");
-    let sets = [TopicSet::of::<Book>()];
+    let sets = [TopicSet::of::<BookSample>()];
     for last_values in [1, 0] {
-        let delivery = Delivery { last_values, ..Delivery::default() };
+        let delivery = DeliverySettings { last_values, ..DeliverySettings::default() };
         let place = scene.join();
         let mut publisher = Publisher::new(&place, &sets, &delivery, SECOND, || false).unwrap();
         let every = Some(Duration::from_millis(300));
@@ -433,14 +438,16 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
         // The ring holds 128 samples.
         for number in 1..=2000 {
             let instrument = if number == 1 { "A" } else { "B" }.to_owned();
-            publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
+            publisher
+                .publish(0, &BookSample { instrument, seq_num: number, ..BookSample::default() })
+                .unwrap();
         }
         publisher.finish(true, SECOND).unwrap();
         // The files of the last values are removed with the publisher.
         drop(publisher);
         let mut taken = Vec::new();
         while !subscriber.is_over() {
-            let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
+            let take = |arrival: &SampleArrival<'_>| taken.push(arrival.seq_num.unwrap());
             subscriber.receive(Duration::from_millis(20), take).unwrap();
         }
         let accounts = subscriber.ledger().publishers();
@@ -458,7 +465,7 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
 #[test]
 fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_comes_and_goes() {
     let scene = Scene::new("comes-and-goes");
-    let (sets, delivery) = ([TopicSet::of::<Book>()], Delivery::default());
+    let (sets, delivery) = ([TopicSet::of::<BookSample>()], DeliverySettings::default());
     for is_sudden in [false, true] {
         let every = Some(Duration::from_secs(2));
         let options = SubscriberOptions { every, ..Default::default() };
@@ -467,7 +474,8 @@ fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_c
         let publish = |publisher: &mut Publisher<ShmParticipant>, keys: u32| {
             for number in 1..=2000_u32 {
                 let instrument = (number % keys).to_string();
-                let book = Book { instrument, seq_num: number.into(), ..Book::default() };
+                let book =
+                    BookSample { instrument, seq_num: number.into(), ..BookSample::default() };
                 publisher.publish(0, &book).unwrap();
             }
         };
@@ -491,7 +499,7 @@ fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_c
         drop(publisher);
         let mut taken = Vec::new();
         while !subscriber.is_over() {
-            let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
+            let take = |arrival: &SampleArrival<'_>| taken.push(arrival.seq_num.unwrap());
             subscriber.receive(Duration::from_millis(20), take).unwrap();
         }
         let lost = subscriber.ledger().publishers()[0].lost;
@@ -552,7 +560,7 @@ fn a_listener_tells_how_many_writers_it_has_without_waiting_for_samples() {
 #[test]
 fn a_publisher_that_streams_at_once_has_not_gone() {
     let scene = Scene::new("streams");
-    let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+    let (sets, delivery) = ([TopicSet::of::<Quote>()], DeliverySettings::default());
     let options = SubscriberOptions::default();
     let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
     let place = scene.join();
@@ -573,7 +581,7 @@ fn a_publisher_that_streams_at_once_has_not_gone() {
 #[test]
 fn the_end_of_a_publisher_is_told_with_rings_that_hold_next_to_nothing() {
     let scene = Scene::new("tiny");
-    let tiny = Room { ring_bytes: 1 << 8, sample_bytes: 16 };
+    let tiny = RingSize { ring_bytes: 1 << 8, sample_bytes: 16 };
     let place = ShmParticipant::join(ShmConfig {
         plain: tiny,
         sequences: tiny,
@@ -582,7 +590,7 @@ fn the_end_of_a_publisher_is_told_with_rings_that_hold_next_to_nothing() {
     let sets: Vec<TopicSet> = (0..20)
         .map(|number| TopicSet { name: format!("Done/{number}"), ..TopicSet::of::<Done>() })
         .collect();
-    let delivery = Delivery::default();
+    let delivery = DeliverySettings::default();
     let options = SubscriberOptions { some_topics: true, ..Default::default() };
     let mut subscriber = Subscriber::new(&scene.join(), &sets[..1], &delivery, &options).unwrap();
     let mut publisher = Publisher::new(&place, &sets, &delivery, SECOND, || false).unwrap();
@@ -607,9 +615,9 @@ fn partitions_keep_apart_and_wildcards_are_refused() {
     assert_eq!((other.raw().matched().unwrap(), reader.raw().matched().unwrap()), (0, 1));
     assert_eq!(writer.raw().matched().unwrap(), 1);
     let refused = participant.writer::<Quote>("Quote", &both);
-    assert!(matches!(refused, Err(Error::Partitions)));
+    assert!(matches!(refused, Err(ShmTransportError::Partitions)));
     let refused = participant.reader::<Quote>("Quote", &Qos::reliable().partition("a*"));
-    assert!(matches!(refused, Err(Error::Partitions)));
+    assert!(matches!(refused, Err(ShmTransportError::Partitions)));
 }
 
 /// Publishes quotes with a publisher that keeps all samples, on a separate thread, which returns the number of
@@ -619,12 +627,13 @@ fn publish_all(
     count: u32,
     patience: Duration,
     subscriber: &mut Subscriber<ShmParticipant>,
-    mut take: impl FnMut(&Arrival<'_>),
+    mut take: impl FnMut(&SampleArrival<'_>),
 ) -> JoinHandle<u64> {
     let place = scene.join();
     let (matched, is_matched) = channel();
     let publisher = std::thread::spawn(move || {
-        let delivery = Delivery { held: Some(Held::All), ..Delivery::default() };
+        let delivery =
+            DeliverySettings { held: Some(HistoryDepth::All), ..DeliverySettings::default() };
         let sets = [TopicSet::of::<Quote>()];
         let mut publisher = Publisher::new(&place, &sets, &delivery, patience, || false).unwrap();
         assert!(publisher.wait_matched(1, SECOND).unwrap());
@@ -645,11 +654,11 @@ fn publish_all(
 fn a_publisher_that_keeps_all_samples_waits_for_a_slow_subscriber() {
     let scene = Scene::new("all");
     let (sets, options) = ([TopicSet::of::<Quote>()], SubscriberOptions::default());
-    let delivery = Delivery::default();
+    let delivery = DeliverySettings::default();
     let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
     let mut order_ids = Vec::new();
-    let mut received = Received::<Quote>::default();
-    let mut take = |arrival: &Arrival<'_>| {
+    let mut received = ReceivedSample::<Quote>::default();
+    let mut take = |arrival: &SampleArrival<'_>| {
         arrival.load(&mut received).unwrap();
         order_ids.push(received.sample.order_id);
     };
@@ -667,7 +676,7 @@ fn a_publisher_that_keeps_all_samples_waits_for_a_slow_subscriber() {
 #[test]
 fn a_publisher_that_keeps_all_samples_does_not_wait_for_a_subscriber_that_conflates() {
     let scene = Scene::new("all-conflated");
-    let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+    let (sets, delivery) = ([TopicSet::of::<Quote>()], DeliverySettings::default());
     let every = Some(Duration::from_millis(100));
     let options = SubscriberOptions { every, ..SubscriberOptions::default() };
     let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
@@ -681,7 +690,7 @@ fn a_publisher_that_keeps_all_samples_does_not_wait_for_a_subscriber_that_confla
 fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopped() {
     let scene = Scene::new("all-patience");
     let (sets, options) = ([TopicSet::of::<Quote>()], SubscriberOptions::default());
-    let delivery = Delivery::default();
+    let delivery = DeliverySettings::default();
     let mut stopped = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
     let mut count = 0;
     let patience = Duration::from_millis(100);
@@ -702,7 +711,7 @@ fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopp
 #[test]
 fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the_end() {
     let scene = Scene::new("removed");
-    let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+    let (sets, delivery) = ([TopicSet::of::<Quote>()], DeliverySettings::default());
     let open =
         || Publisher::new(&scene.join(), &sets, &delivery, Duration::ZERO, || false).unwrap();
     let mut publisher = open();
@@ -719,7 +728,7 @@ fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the
         subscriber.poll(|_| {}).unwrap();
         std::thread::sleep(Duration::from_millis(20));
     };
-    assert!(matches!(error, Error::Removed(_)), "{error}");
+    assert!(matches!(error, ShmTransportError::Removed(_)), "{error}");
     assert!(error.to_string().contains("RemoveIPC"), "{error}");
     publisher.finish(false, Duration::ZERO).unwrap();
     let is_stopped = |subscriber: &Subscriber<ShmParticipant>| {
@@ -764,9 +773,9 @@ fn the_next_participant_removes_what_killed_writers_left_and_nothing_else() {
     let mut alive = scene.join().writer::<Quote>("Quote", &qos).unwrap();
     let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
     // A channel that is not of this transport: its next writer continues it.
-    let own = Channel::in_directory(&scene.0, "prices").unwrap();
+    let own = ShmChannel::in_directory(&scene.0, "prices").unwrap();
     let schema = Schema::new("Price", b"price: u64").unwrap();
-    drop(Writer::open(&own, &schema, &WriterOptions::default()).unwrap());
+    drop(ShmWriter::open(&own, &schema, &WriterOptions::default()).unwrap());
     let count = || std::fs::read_dir(&scene.0).unwrap().count();
     let before = count();
     let name = |number| scene.0.join(format!("tQuote--{}-{number}", "ab".repeat(16)));
@@ -790,7 +799,7 @@ fn the_next_participant_removes_what_killed_writers_left_and_nothing_else() {
     drop(writer);
     assert_eq!(count(), before, "the files of the living writer and of the other channel");
     alive.write(&quote(1)).unwrap();
-    let mut received = Received::default();
+    let mut received = ReceivedSample::default();
     assert!(reader.wait(SECOND).unwrap() && reader.take(&mut received).unwrap());
     let late = scene.join().reader::<Quote>("Quote", &qos).unwrap();
     assert!(late.wait_matched(1, SECOND).unwrap());
@@ -811,8 +820,11 @@ fn a_channel_of_another_layout_is_told_only_while_a_writer_holds_it() {
     file.write_all_at(&1_u64.to_le_bytes(), 8).unwrap();
     drop(writer);
 
-    let mut search =
-        PublisherSearch::new(scene.join(), vec![TopicSet::of::<Quote>()], Delivery::default());
+    let mut search = PublisherSearch::new(
+        scene.join(),
+        vec![TopicSet::of::<Quote>()],
+        DeliverySettings::default(),
+    );
     assert_eq!(search.look().unwrap(), (false, vec![]));
     let lock = File::create(old.with_extension("lock")).unwrap();
     lock.lock().unwrap();

@@ -36,7 +36,7 @@ pub fn written(seq_num: u64) -> u64 {
 
 /// The words between the lock and the bytes, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct CellLabel {
     /// Length in bytes.
     pub len: u32,
     /// The low half of the writer's epoch.
@@ -46,7 +46,7 @@ pub struct Label {
 }
 
 /// Writes sample `seq_num` into the cell at `at`.
-pub fn write(memory: &impl MemoryMut, at: usize, seq_num: u64, label: Label, bytes: &[u8]) {
+pub fn write(memory: &impl MemoryMut, at: usize, seq_num: u64, label: CellLabel, bytes: &[u8]) {
     memory.release();
     memory.store(at, writing(seq_num));
     memory.release();
@@ -59,9 +59,9 @@ pub fn write(memory: &impl MemoryMut, at: usize, seq_num: u64, label: Label, byt
 
 /// Result of reading a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum CellContent {
     /// The sample, whole.
-    Sample(Label),
+    Sample(CellLabel),
     /// The lock is not that of the sample, before or after copying. Carries the lock.
     Lock(u64),
     /// The lock is right, but the length is longer than any sample. Carries the length.
@@ -71,14 +71,20 @@ pub enum Found {
 /// Copies sample `seq_num` from the cell at `at` into the buffer, if the cell holds it, and sets the buffer's length.
 ///
 /// The buffer always has room for the longest sample; only its length changes.
-pub fn read(memory: &impl Memory, at: usize, seq_num: u64, buffer: &mut Buffer) -> Found {
+pub fn read(
+    memory: &impl Memory,
+    at: usize,
+    seq_num: u64,
+    buffer: &mut SampleBuffer,
+) -> CellContent {
     let lock = memory.load(at);
     if lock != written(seq_num) {
-        return Found::Lock(lock);
+        return CellContent::Lock(lock);
     }
     memory.acquire();
     let word = memory.load(at + 1);
-    let label = Label { len: word as u32, epoch: (word >> 32) as u32, key: memory.load(at + 2) };
+    let label =
+        CellLabel { len: word as u32, epoch: (word >> 32) as u32, key: memory.load(at + 2) };
     let is_valid = label.len as usize <= buffer.bytes.len();
     if is_valid {
         buffer.len = label.len as usize;
@@ -86,20 +92,20 @@ pub fn read(memory: &impl Memory, at: usize, seq_num: u64, buffer: &mut Buffer) 
     }
     memory.acquire();
     match memory.load(at) {
-        after if after != lock => Found::Lock(after),
-        _ if is_valid => Found::Sample(label),
-        _ => Found::Length(label.len),
+        after if after != lock => CellContent::Lock(after),
+        _ if is_valid => CellContent::Sample(label),
+        _ => CellContent::Length(label.len),
     }
 }
 
 /// The buffer into which samples are copied.
 #[derive(Debug)]
-pub struct Buffer {
+pub struct SampleBuffer {
     bytes: Box<[u8]>,
     len: usize,
 }
 
-impl Buffer {
+impl SampleBuffer {
     /// Creates a buffer for samples of up to `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes].into(), len: 0 }

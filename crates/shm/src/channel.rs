@@ -1,6 +1,6 @@
 //! Channels: their directories, files and permissions.
 
-use crate::error::{Attempt, Error};
+use crate::error::{ShmError, ShmOperation};
 use crate::fault::kill_point;
 use crate::system;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
@@ -23,7 +23,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// A channel, named by its directory and its name. It has one writer and any number of readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Channel {
+pub struct ShmChannel {
     directory: PathBuf,
     name: String,
     /// The only user whose ring is read; without one, the owner of the directory.
@@ -58,27 +58,27 @@ impl Readers {
     }
 }
 
-impl Channel {
+impl ShmChannel {
     /// Returns the channel `name` in this user's directory, `/dev/shm/tickwire-UID`.
     ///
     /// # Errors
-    /// [`Error::Name`].
-    pub fn new(name: &str) -> Result<Self, Error> {
+    /// [`ShmError::Name`].
+    pub fn new(name: &str) -> Result<Self, ShmError> {
         Self::in_directory(Self::default_directory(system::effective_user()), name)
     }
 
     /// Returns the channel `name` in a directory, for example in that of another user.
     ///
     /// # Errors
-    /// [`Error::Name`].
-    pub fn in_directory(directory: impl Into<PathBuf>, name: &str) -> Result<Self, Error> {
+    /// [`ShmError::Name`].
+    pub fn in_directory(directory: impl Into<PathBuf>, name: &str) -> Result<Self, ShmError> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let is_valid = (1..=NAME_LEN_MAX).contains(&name.len())
             && name.bytes().all(is_allowed)
             && !name.starts_with('.');
         match is_valid {
             true => Ok(Self { directory: directory.into(), name: name.to_owned(), trusted: None }),
-            false => Err(Error::Name(name.to_owned())),
+            false => Err(ShmError::Name(name.to_owned())),
         }
     }
 
@@ -123,8 +123,8 @@ impl Channel {
     /// Removes the files that a killed writer left behind.
     ///
     /// # Errors
-    /// [`Error::Busy`] while a writer lives; errors of the operating system.
-    pub fn remove(&self) -> Result<(), Error> {
+    /// [`ShmError::Busy`] while a writer lives; errors of the operating system.
+    pub fn remove(&self) -> Result<(), ShmError> {
         if !self.directory.exists() {
             return Ok(());
         }
@@ -150,23 +150,23 @@ impl Channel {
 
     /// Creates the directory if it is missing, or finishes one whose writer was killed while it created it. Checks that
     /// only this user can write to it, so that no other user can have planted a file there.
-    pub(crate) fn prepare_directory(&self) -> Result<(), Error> {
+    pub(crate) fn prepare_directory(&self) -> Result<(), ShmError> {
         let (directory, user) = (&self.directory, system::effective_user());
         if let Some(owner) = self.trusted.filter(|owner| *owner != user) {
             // Readers that trust the owner would not read channels of this user.
-            return Err(Error::Directory { path: directory.clone(), owner });
+            return Err(ShmError::Directory { path: directory.clone(), owner });
         }
         kill_point();
         match DirBuilder::new().mode(UNFINISHED_MODE).create(directory) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(failure(Attempt::Create, directory)(error));
+                return Err(failure(ShmOperation::Create, directory)(error));
             }
             _ => {}
         }
         check_directory(directory, user)?;
         kill_point();
         let metadata =
-            fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
+            fs::symlink_metadata(directory).map_err(failure(ShmOperation::Open, directory))?;
         if metadata.mode() & 0o7777 == UNFINISHED_MODE {
             // Other users may enter the directory whatever the umask is; the modes of the files
             // decide who reads. Opened without following a link: if others may write to the parent,
@@ -177,41 +177,41 @@ impl Channel {
                     false => Err(ErrorKind::PermissionDenied.into()),
                 }
             });
-            permitted.map_err(failure(Attempt::Permit, directory))?;
+            permitted.map_err(failure(ShmOperation::Permit, directory))?;
         }
         Ok(())
     }
 
     /// Checks that the trusted user owns the ring and its directory, and that nobody else can write to that directory.
-    pub(crate) fn check_ring(&self, ring: &File) -> Result<(), Error> {
+    pub(crate) fn check_ring(&self, ring: &File) -> Result<(), ShmError> {
         let path = self.ring_path();
-        let metadata = ring.metadata().map_err(failure(Attempt::Open, &path))?;
+        let metadata = ring.metadata().map_err(failure(ShmOperation::Open, &path))?;
         let owner = self.trusted.unwrap_or(metadata.uid());
         match metadata.uid() == owner {
             true => check_directory(&self.directory, owner),
-            false => Err(Error::Directory { path: self.directory.clone(), owner }),
+            false => Err(ShmError::Directory { path: self.directory.clone(), owner }),
         }
     }
 
     /// Takes the writer's lock, which the kernel releases when the process ends, even by SIGKILL.
     ///
     /// The lock is on a file of its own that readers cannot open, because any holder of a descriptor can lock a file.
-    pub(crate) fn lock(&self) -> Result<WriterLock, Error> {
+    pub(crate) fn lock(&self) -> Result<WriterLock, ShmError> {
         let path = self.path("lock");
         loop {
             kill_point();
             let file = options().read(true).write(true).create(true).mode(0o600).open(&path);
-            let file = file.map_err(failure(Attempt::Lock, &path))?;
+            let file = file.map_err(failure(ShmOperation::Lock, &path))?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(Error::Busy { pid: 0 }),
+                Err(TryLockError::WouldBlock) => return Err(ShmError::Busy { pid: 0 }),
                 Err(TryLockError::Error(error)) => {
-                    return Err(failure(Attempt::Lock, &path)(error));
+                    return Err(failure(ShmOperation::Lock, &path)(error));
                 }
             }
             // A writer that ends removes the lock's file. If that happened after this process opened it, the lock is on
             // a file that no longer has a name, and protects nothing.
-            let locked = file.metadata().map_err(failure(Attempt::Lock, &path))?;
+            let locked = file.metadata().map_err(failure(ShmOperation::Lock, &path))?;
             match fs::symlink_metadata(&path) {
                 Ok(named) if named.ino() == locked.ino() => return Ok(WriterLock { _file: file }),
                 _ => {}
@@ -221,18 +221,20 @@ impl Channel {
 
     /// Takes the writer's lock. Others hold it for a moment to see whether a writer has it or to remove what a killed
     /// writer left, even for a new channel whose lock they find first; this waits for them.
-    pub(crate) fn lock_to_write(&self) -> Result<WriterLock, Error> {
+    pub(crate) fn lock_to_write(&self) -> Result<WriterLock, ShmError> {
         let begun = Instant::now();
         loop {
             match self.lock() {
-                Err(Error::Busy { .. }) if begun.elapsed() < MOMENT => thread::sleep(MOMENT / 100),
+                Err(ShmError::Busy { .. }) if begun.elapsed() < MOMENT => {
+                    thread::sleep(MOMENT / 100)
+                }
                 locked => return locked,
             }
         }
     }
 
     /// Removes all files, the lock last, so that whoever looks for locks finds every channel that has files.
-    pub(crate) fn remove_files(&self, _lock: &WriterLock) -> Result<(), Error> {
+    pub(crate) fn remove_files(&self, _lock: &WriterLock) -> Result<(), ShmError> {
         remove(&self.ring_path())?;
         remove(&self.waiters_path())?;
         remove(&self.path("new"))?;
@@ -242,7 +244,7 @@ impl Channel {
 
     /// Removes the segments of last values, the last one first: if this is interrupted, the numbers of the rest still
     /// have no holes.
-    pub(crate) fn remove_segments(&self) -> Result<(), Error> {
+    pub(crate) fn remove_segments(&self) -> Result<(), ShmError> {
         let segments = (0..).map(|segment| self.segment_path(segment));
         let found = segments.take_while(|path| path.symlink_metadata().is_ok());
         found.collect::<Vec<_>>().iter().rev().try_for_each(|path| remove(path))
@@ -256,23 +258,23 @@ impl Channel {
         (words, reserved): (usize, usize),
         readers: Readers,
         is_waiters: bool,
-        fill: impl FnOnce(&File, &Path) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        fill: impl FnOnce(&File, &Path) -> Result<T, ShmError>,
+    ) -> Result<T, ShmError> {
         let new = self.path("new");
         remove(&new)?;
         let create = || {
             let file = options().read(true).write(true).create_new(true).mode(0o600).open(&new);
-            let file = file.map_err(failure(Attempt::Create, path))?;
+            let file = file.map_err(failure(ShmOperation::Create, path))?;
             kill_point();
             let reserve = |()| system::reserve(&file, 0..reserved as u64 * 8);
             file.set_len(words as u64 * 8)
                 .and_then(reserve)
-                .map_err(failure(Attempt::Reserve, path))?;
+                .map_err(failure(ShmOperation::Reserve, path))?;
             kill_point();
             let filled = fill(&file, path)?;
             permit(&file, path, readers, is_waiters)?;
             kill_point();
-            fs::rename(&new, path).map_err(failure(Attempt::Create, path))?;
+            fs::rename(&new, path).map_err(failure(ShmOperation::Create, path))?;
             Ok(filled)
         };
         // The error is the one that matters; if the file stays, the next writer removes it.
@@ -283,13 +285,14 @@ impl Channel {
 /// Checks that only `owner` can write to a directory of channels, and that it is not a symbolic link.
 ///
 /// # Errors
-/// [`Error::Directory`]; errors of the operating system, such as [`io::ErrorKind::NotFound`] if the directory is
+/// [`ShmError::Directory`]; errors of the operating system, such as [`io::ErrorKind::NotFound`] if the directory is
 /// missing.
-pub fn check_directory(directory: &Path, owner: u32) -> Result<(), Error> {
-    let metadata = fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
+pub fn check_directory(directory: &Path, owner: u32) -> Result<(), ShmError> {
+    let metadata =
+        fs::symlink_metadata(directory).map_err(failure(ShmOperation::Open, directory))?;
     match metadata.is_dir() && metadata.uid() == owner && metadata.mode() & 0o022 == 0 {
         true => Ok(()),
-        false => Err(Error::Directory { path: directory.to_owned(), owner }),
+        false => Err(ShmError::Directory { path: directory.to_owned(), owner }),
     }
 }
 
@@ -299,7 +302,7 @@ pub(crate) fn permit(
     path: &Path,
     readers: Readers,
     is_waiters: bool,
-) -> Result<(), Error> {
+) -> Result<(), ShmError> {
     kill_point();
     let given = match readers {
         Readers::Group(group) => {
@@ -311,7 +314,7 @@ pub(crate) fn permit(
     let mode = if is_waiters { readers.waiters_mode() } else { readers.mode() };
     given
         .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
-        .map_err(failure(Attempt::Permit, path))
+        .map_err(failure(ShmOperation::Permit, path))
 }
 
 /// The writer's lock, held for as long as the writer lives.
@@ -321,22 +324,22 @@ pub(crate) struct WriterLock {
 }
 
 /// Opens a file of a channel. Rejects symbolic links and devices, and never blocks.
-pub(crate) fn open(path: &Path, is_writable: bool) -> Result<File, Error> {
+pub(crate) fn open(path: &Path, is_writable: bool) -> Result<File, ShmError> {
     let opened = options().read(true).write(is_writable).open(path);
     let file = opened.map_err(|source| match source.kind() {
-        ErrorKind::NotFound => Error::NoChannel { path: path.to_owned() },
-        _ => failure(Attempt::Open, path)(source),
+        ErrorKind::NotFound => ShmError::NoChannel { path: path.to_owned() },
+        _ => failure(ShmOperation::Open, path)(source),
     })?;
-    let metadata = file.metadata().map_err(failure(Attempt::Open, path))?;
+    let metadata = file.metadata().map_err(failure(ShmOperation::Open, path))?;
     match metadata.is_file() {
         true => Ok(file),
-        false => Err(failure(Attempt::Open, path)(ErrorKind::InvalidInput.into())),
+        false => Err(failure(ShmOperation::Open, path)(ErrorKind::InvalidInput.into())),
     }
 }
 
 /// Returns the length of a file in words, rounded up.
-pub(crate) fn words(file: &File, path: &Path) -> Result<usize, Error> {
-    let metadata = file.metadata().map_err(failure(Attempt::Open, path))?;
+pub(crate) fn words(file: &File, path: &Path) -> Result<usize, ShmError> {
+    let metadata = file.metadata().map_err(failure(ShmOperation::Open, path))?;
     Ok((metadata.len() / 8) as usize)
 }
 
@@ -346,16 +349,16 @@ fn options() -> OpenOptions {
     options
 }
 
-fn remove(path: &Path) -> Result<(), Error> {
+fn remove(path: &Path) -> Result<(), ShmError> {
     kill_point();
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(failure(Attempt::Remove, path)(error))
+            Err(failure(ShmOperation::Remove, path)(error))
         }
         _ => Ok(()),
     }
 }
 
-fn failure(attempt: Attempt, path: &Path) -> impl Fn(io::Error) -> Error {
-    move |source| Error::Io { attempt, path: path.to_owned(), source }
+fn failure(attempt: ShmOperation, path: &Path) -> impl Fn(io::Error) -> ShmError {
+    move |source| ShmError::Io { attempt, path: path.to_owned(), source }
 }

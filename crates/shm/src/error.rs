@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Errors of a channel.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ShmError {
     /// Another process writes the channel.
     Busy {
         /// Its process number; 0 if the file does not state one yet.
@@ -26,7 +26,7 @@ pub enum Error {
     /// The operating system refused a call.
     Io {
         /// The attempted operation.
-        attempt: Attempt,
+        attempt: ShmOperation,
         /// The file.
         path: PathBuf,
         /// The system's error.
@@ -69,7 +69,7 @@ pub enum Error {
 /// The system call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Attempt {
+pub enum ShmOperation {
     /// Create a file or directory.
     Create,
     /// Set the group or the mode of a file.
@@ -110,7 +110,7 @@ pub enum Damage {
     Truncated,
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ShmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy { pid } => {
@@ -127,14 +127,14 @@ impl fmt::Display for Error {
             ),
             Self::Io { attempt, path, source } => {
                 let attempt = match attempt {
-                    Attempt::Create => "create",
-                    Attempt::Permit => "set group and mode of",
-                    Attempt::Lock => "lock",
-                    Attempt::Map => "map",
-                    Attempt::Open => "open",
-                    Attempt::Identify => "read",
-                    Attempt::Remove => "remove",
-                    Attempt::Reserve => "reserve memory for",
+                    ShmOperation::Create => "create",
+                    ShmOperation::Permit => "set group and mode of",
+                    ShmOperation::Lock => "lock",
+                    ShmOperation::Map => "map",
+                    ShmOperation::Open => "open",
+                    ShmOperation::Identify => "read",
+                    ShmOperation::Remove => "remove",
+                    ShmOperation::Reserve => "reserve memory for",
                 };
                 write!(f, "cannot {attempt} {}: {source}", path.display())
             }
@@ -186,7 +186,7 @@ impl fmt::Display for Damage {
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for ShmError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
@@ -195,7 +195,7 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<Damage> for Error {
+impl From<Damage> for ShmError {
     fn from(damage: Damage) -> Self {
         Self::Damaged(damage)
     }

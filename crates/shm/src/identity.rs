@@ -1,6 +1,6 @@
 //! Identity of the writer's process, and whether that process still runs.
 
-use crate::error::{Attempt, Error};
+use crate::error::{ShmError, ShmOperation};
 use crate::layout::header;
 use crate::memory::{Memory, MemoryMut};
 use std::fs;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 /// Identifies a process within one boot: process numbers are reused, start times tell the processes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     pub pid: u64,
     start_ticks: u64,
     namespace: u64,
@@ -19,7 +19,7 @@ pub struct Identity {
 
 /// State of the writer's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
+pub enum ProcessPresence {
     /// Its process runs or is stopped.
     Alive,
     /// Its process has ended.
@@ -28,9 +28,9 @@ pub enum Presence {
     Unknown,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// Returns the identity of this process.
-    pub fn own() -> Result<Self, Error> {
+    pub fn own() -> Result<Self, ShmError> {
         let pid = u64::from(std::process::id());
         let (namespace, boot) = surroundings()?;
         let path = stat_path(pid);
@@ -57,20 +57,20 @@ impl Identity {
     }
 
     /// Checks whether the process runs.
-    pub fn presence(&self) -> Presence {
-        let Ok((namespace, boot)) = surroundings() else { return Presence::Unknown };
+    pub fn presence(&self) -> ProcessPresence {
+        let Ok((namespace, boot)) = surroundings() else { return ProcessPresence::Unknown };
         if boot != self.boot {
-            return Presence::Gone;
+            return ProcessPresence::Gone;
         }
         if namespace != self.namespace {
-            return Presence::Unknown;
+            return ProcessPresence::Unknown;
         }
         match start_ticks(&stat_path(self.pid)) {
-            Ok(ticks) if ticks == self.start_ticks => Presence::Alive,
-            Ok(_) => Presence::Gone,
+            Ok(ticks) if ticks == self.start_ticks => ProcessPresence::Alive,
+            Ok(_) => ProcessPresence::Gone,
             // With hidepid, other users' processes are missing from `/proc` although they run.
-            Err(_) if !Path::new("/proc/1/stat").exists() => Presence::Unknown,
-            Err(_) => Presence::Gone,
+            Err(_) if !Path::new("/proc/1/stat").exists() => ProcessPresence::Unknown,
+            Err(_) => ProcessPresence::Gone,
         }
     }
 }
@@ -79,12 +79,12 @@ fn stat_path(pid: u64) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/stat"))
 }
 
-fn identify(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { attempt: Attempt::Identify, path: path.to_owned(), source }
+fn identify(path: &Path, source: std::io::Error) -> ShmError {
+    ShmError::Io { attempt: ShmOperation::Identify, path: path.to_owned(), source }
 }
 
 /// Returns the inode of the process namespace and the boot's identifier, neither of which a process can change.
-fn surroundings() -> Result<(u64, [u64; 2]), Error> {
+fn surroundings() -> Result<(u64, [u64; 2]), ShmError> {
     static FOUND: OnceLock<(u64, [u64; 2])> = OnceLock::new();
     match FOUND.get() {
         Some(found) => Ok(*found),
@@ -95,7 +95,7 @@ fn surroundings() -> Result<(u64, [u64; 2]), Error> {
     }
 }
 
-fn read_surroundings() -> Result<(u64, [u64; 2]), Error> {
+fn read_surroundings() -> Result<(u64, [u64; 2]), ShmError> {
     let namespace = Path::new("/proc/self/ns/pid");
     let inode = fs::metadata(namespace).map_err(|source| identify(namespace, source))?.ino();
     let boot = Path::new("/proc/sys/kernel/random/boot_id");

@@ -1,13 +1,13 @@
 //! Kills a writer at every store of its life and at every change of the directory, and checks what readers and the next
 //! writer find.
 
-use crate::channel::{Channel, Readers};
-use crate::error::Error;
+use crate::channel::{Readers, ShmChannel};
+use crate::error::ShmError;
 use crate::layout::header;
-use crate::reader::{Event, Reader, Start};
+use crate::reader::{ShmEvent, ShmReader, Start};
 use crate::schema::Schema;
 use crate::wait::ReaderWait;
-use crate::writer::{Engine, WriterOptions};
+use crate::writer::{WriterOptions, WriterState};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -44,7 +44,7 @@ fn is_killed(at: u64, life: impl FnOnce()) -> bool {
 
 /// A channel in a directory of its own for each test.
 struct Scene {
-    channel: Channel,
+    channel: ShmChannel,
     schema: Schema,
     options: WriterOptions,
     directory: PathBuf,
@@ -56,7 +56,7 @@ impl Scene {
             std::env::temp_dir().join(format!("tickwire-shm-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         Self {
-            channel: Channel::in_directory(&directory, "kills").unwrap(),
+            channel: ShmChannel::in_directory(&directory, "kills").unwrap(),
             schema: Schema::new("Text", b"text").unwrap(),
             // Four slots, so that the ring wraps; one key in the first segment, so that segments are added.
             options: WriterOptions {
@@ -70,12 +70,12 @@ impl Scene {
         }
     }
 
-    fn open(&self) -> Engine {
-        Engine::open(&self.channel, &self.schema, &self.options).unwrap()
+    fn open(&self) -> WriterState {
+        WriterState::open(&self.channel, &self.schema, &self.options).unwrap()
     }
 
-    fn reader(&self) -> Reader {
-        Reader::open(&self.channel, &self.schema, Start::Now, ReaderWait::Spin).unwrap()
+    fn reader(&self) -> ShmReader {
+        ShmReader::open(&self.channel, &self.schema, Start::Now, ReaderWait::Spin).unwrap()
     }
 }
 
@@ -122,22 +122,22 @@ struct Seen {
 
 impl Seen {
     /// Reads all events that are there.
-    fn read(&mut self, reader: &mut Reader) {
+    fn read(&mut self, reader: &mut ShmReader) {
         let mut keys = Vec::new();
         while let Some(event) = reader.poll().unwrap() {
             match event {
-                Event::Sample(sample) => {
+                ShmEvent::Sample(sample) => {
                     assert_eq!(sample.seq_num, self.next, "in order, none twice, none missing");
                     self.next += 1;
                     let text = String::from_utf8(sample.bytes.to_vec()).unwrap();
                     keys.push((sample.seq_num, sample.key));
                     self.samples.insert(sample.seq_num, (text, Vec::new()));
                 }
-                Event::Restarted { at, .. } => {
+                ShmEvent::Restarted { at, .. } => {
                     assert_eq!(at, self.next);
                     self.restarts += 1;
                 }
-                Event::Done { seq_num, .. } => self.done = Some(seq_num),
+                ShmEvent::Done { seq_num, .. } => self.done = Some(seq_num),
                 other => panic!("{other:?}"),
             }
         }
@@ -155,7 +155,7 @@ impl Seen {
     }
 }
 
-fn last_values(reader: &mut Reader) -> BTreeMap<Vec<u8>, String> {
+fn last_values(reader: &mut ShmReader) -> BTreeMap<Vec<u8>, String> {
     let mut found = Vec::new();
     let mut values = reader.last_values().unwrap();
     while let Some(sample) = values.next().unwrap() {
@@ -249,13 +249,13 @@ fn a_writer_killed_while_it_creates_the_channel_blocks_no_reader_and_no_writer()
         let mut published = Vec::new();
         let _ = std::fs::remove_dir_all(&scene.directory);
         let was_killed = is_killed(at, || live(&scene, "1", &mut published, || {}));
-        match Reader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin) {
+        match ShmReader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin) {
             Ok(mut reader) => {
                 reader.check().unwrap();
                 while reader.poll().unwrap().is_some() {}
                 found += 1;
             }
-            Err(Error::NoChannel { .. }) => assert!(published.is_empty(), "killed at {at}"),
+            Err(ShmError::NoChannel { .. }) => assert!(published.is_empty(), "killed at {at}"),
             Err(error) => panic!("killed at {at}: {error}"),
         }
         let in_flight = clear_away(&scene, at) - published.len() as u64;
@@ -290,8 +290,8 @@ fn a_writer_killed_while_it_ends_the_channel_has_told_of_the_end_or_is_gone() {
         assert_eq!(seen.samples.get(&0), Some(&("last".to_owned(), b"a".to_vec())), "{at}");
         told += u64::from(seen.done == Some(1));
         let is_there = scene.channel.is_open();
-        let late = Reader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Spin);
-        let is_readable = !matches!(late, Err(Error::NoChannel { .. }));
+        let late = ShmReader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Spin);
+        let is_readable = !matches!(late, Err(ShmError::NoChannel { .. }));
         assert_eq!(is_readable, seen.done.is_none(), "killed at {at}: {late:?}");
         assert!(is_there || seen.done.is_some(), "the files go after the end is told: {at}");
         let left = clear_away(&scene, at);

@@ -2,7 +2,7 @@
 //!
 //! Everything is in 64-bit little-endian words. `docs/shared-memory.md` has the same as tables.
 
-use crate::error::{Damage, Error};
+use crate::error::{Damage, ShmError};
 use crate::memory::Memory;
 
 /// First word of a ring file: `TWRING` and two zeros.
@@ -226,13 +226,13 @@ impl Geometry {
 }
 
 /// Checks the magic number and the version of a file.
-pub fn check_kind(memory: &impl Memory, magic: u64) -> Result<(), Error> {
+pub fn check_kind(memory: &impl Memory, magic: u64) -> Result<(), ShmError> {
     if memory.load(header::MAGIC) != magic {
-        return Err(Error::Damaged(Damage::Magic));
+        return Err(ShmError::Damaged(Damage::Magic));
     }
     match memory.load(header::VERSION) {
         VERSION => Ok(()),
-        found => Err(Error::Version { found }),
+        found => Err(ShmError::Version { found }),
     }
 }
 

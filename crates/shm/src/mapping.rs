@@ -12,7 +12,7 @@
 
 mod guard;
 
-use crate::error::{Attempt, Damage, Error};
+use crate::error::{Damage, ShmError, ShmOperation};
 use crate::fault::kill_point;
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::system;
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
 struct Region {
     start: NonNull<AtomicU64>,
     words: usize,
-    ticket: guard::Ticket,
+    ticket: guard::MappingTicket,
 }
 
 // SAFETY: the memory belongs to no thread, and it is accessed by atomics only (invariant 2).
@@ -43,11 +43,12 @@ impl Region {
         words: usize,
         protection: i32,
         flags: i32,
-    ) -> Result<Self, Error> {
-        let failure = |attempt| move |source| Error::Io { attempt, path: path.to_owned(), source };
-        let len = file.metadata().map_err(failure(Attempt::Open))?.len();
+    ) -> Result<Self, ShmError> {
+        let failure =
+            |attempt| move |source| ShmError::Io { attempt, path: path.to_owned(), source };
+        let len = file.metadata().map_err(failure(ShmOperation::Open))?.len();
         if words == 0 || len / 8 < words as u64 {
-            return Err(Error::Damaged(Damage::Short));
+            return Err(ShmError::Damaged(Damage::Short));
         }
         // SAFETY: a null hint lets the kernel choose free addresses, so no memory of Rust's is replaced; the descriptor
         // is open for the call; length and offset are in range.
@@ -62,7 +63,7 @@ impl Region {
             )
         };
         if start == libc::MAP_FAILED {
-            return Err(failure(Attempt::Map)(std::io::Error::last_os_error()));
+            return Err(failure(ShmOperation::Map)(std::io::Error::last_os_error()));
         }
         let ticket = guard::protect(start as usize, words * 8, protection);
         match (NonNull::new(start.cast()), ticket) {
@@ -71,7 +72,7 @@ impl Region {
                 // SAFETY: the mapping was made above, and nothing else has its address.
                 unsafe { libc::munmap(start, words * 8) };
                 let refused = ticket.err().unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into());
-                Err(failure(Attempt::Map)(refused))
+                Err(failure(ShmOperation::Map)(refused))
             }
         }
     }
@@ -98,11 +99,11 @@ pub struct ReadMap(Region);
 
 /// A file mapped for reading and writing.
 #[derive(Debug)]
-pub struct WriteMap(Region, Fence);
+pub struct WriteMap(Region, FenceStrategy);
 
 /// Which side pays for a full fence between writer and readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fence {
+pub enum FenceStrategy {
     /// Each side executes its own fence.
     Both,
     /// The rare side (a reader) has the kernel run a barrier on the CPUs where writers run ([`system::barrier`]). The
@@ -112,7 +113,7 @@ pub enum Fence {
 
 impl ReadMap {
     /// Maps the first `words` words.
-    pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
+    pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, ShmError> {
         // A reader maps pages as it reaches them, because a file may state more memory than it has.
         Region::new(file, path, words, libc::PROT_READ, 0).map(Self)
     }
@@ -126,15 +127,18 @@ impl ReadMap {
 impl WriteMap {
     /// Maps the first `words` words, with all their pages; otherwise a writer's first pass through the ring would take a
     /// page fault for every page.
-    pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
+    pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, ShmError> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        Ok(Self(Region::new(file, path, words, protection, libc::MAP_POPULATE)?, Fence::Both))
+        Ok(Self(
+            Region::new(file, path, words, protection, libc::MAP_POPULATE)?,
+            FenceStrategy::Both,
+        ))
     }
 
     /// Maps the first `words` words of a file that has no pages yet for most of them.
-    pub fn sparse(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
+    pub fn sparse(file: &File, path: &Path, words: usize) -> Result<Self, ShmError> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        Ok(Self(Region::new(file, path, words, protection, 0)?, Fence::Both))
+        Ok(Self(Region::new(file, path, words, protection, 0)?, FenceStrategy::Both))
     }
 
     /// Maps the pages of a range of words, which starts at a page and has reserved space, so that storing there takes no
@@ -161,11 +165,11 @@ impl WriteMap {
 
     /// Returns true if the rare side of its fence has the kernel run a barrier.
     pub fn has_barrier(&self) -> bool {
-        self.1 == Fence::Rare
+        self.1 == FenceStrategy::Rare
     }
 
     /// Returns the mapping with this kind of fence.
-    pub fn with_fence(self, fence: Fence) -> Self {
+    pub fn with_fence(self, fence: FenceStrategy) -> Self {
         Self(self.0, fence)
     }
 }
@@ -203,8 +207,8 @@ impl Memory for WriteMap {
     #[inline]
     fn light_fence(&self) {
         match self.1 {
-            Fence::Both => fence(Ordering::SeqCst),
-            Fence::Rare => compiler_fence(Ordering::SeqCst),
+            FenceStrategy::Both => fence(Ordering::SeqCst),
+            FenceStrategy::Rare => compiler_fence(Ordering::SeqCst),
         }
     }
 

@@ -2,11 +2,11 @@
 //! model allows. Each model also runs without all fences of one kind, and must then find the error; only that of
 //! positions cannot, because loom does not execute a store before an earlier load.
 
-use crate::cell::{self, Buffer, Label};
+use crate::cell::{self, CellLabel, SampleBuffer};
 use crate::layout::{Geometry, NO_KEY, POSITIONS, header};
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::position::{self, Position};
-use crate::ring::{self, Cursor, Step};
+use crate::ring::{self, RingCursor, RingStep};
 use crate::{bell, values};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Condvar, Mutex};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A kind of fence that a model can leave out, to show that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fence {
+enum ModelFence {
     Acquire,
     Heavy,
     Light,
@@ -27,13 +27,13 @@ enum Fence {
 /// A few words of a file. The futex is modelled by a condition variable under a lock.
 struct Model {
     words: Vec<(usize, AtomicU64)>,
-    without: Fence,
+    without: ModelFence,
     sleepers: Mutex<()>,
     woken: Condvar,
 }
 
 impl Model {
-    fn new(words: impl IntoIterator<Item = usize>, without: Fence) -> Self {
+    fn new(words: impl IntoIterator<Item = usize>, without: ModelFence) -> Self {
         Self {
             words: words.into_iter().map(|index| (index, AtomicU64::new(0))).collect(),
             without,
@@ -47,7 +47,7 @@ impl Model {
         &found.unwrap_or_else(|| panic!("word {index} is not in the model")).1
     }
 
-    fn fence(&self, which: Fence, ordering: Ordering) {
+    fn fence(&self, which: ModelFence, ordering: Ordering) {
         if self.without != which {
             fence(ordering);
         }
@@ -60,15 +60,15 @@ impl Memory for Model {
     }
 
     fn acquire(&self) {
-        self.fence(Fence::Acquire, Ordering::Acquire);
+        self.fence(ModelFence::Acquire, Ordering::Acquire);
     }
 
     fn light_fence(&self) {
-        self.fence(Fence::Light, Ordering::SeqCst);
+        self.fence(ModelFence::Light, Ordering::SeqCst);
     }
 
     fn heavy_fence(&self) -> bool {
-        self.fence(Fence::Heavy, Ordering::SeqCst);
+        self.fence(ModelFence::Heavy, Ordering::SeqCst);
         true
     }
 }
@@ -79,7 +79,7 @@ impl MemoryMut for Model {
     }
 
     fn release(&self) {
-        self.fence(Fence::Release, Ordering::Release);
+        self.fence(ModelFence::Release, Ordering::Release);
     }
 }
 
@@ -127,18 +127,18 @@ fn slot_words(geometry: &Geometry) -> Vec<usize> {
 }
 
 /// Sample n has its number in every word, so that a torn copy shows.
-fn label(seq_num: u64, key: u64) -> Label {
-    Label { len: 8, epoch: seq_num as u32, key }
+fn label(seq_num: u64, key: u64) -> CellLabel {
+    CellLabel { len: 8, epoch: seq_num as u32, key }
 }
 
-fn check_sample(seq_num: u64, found: Label, buffer: &Buffer) {
+fn check_sample(seq_num: u64, found: CellLabel, buffer: &SampleBuffer) {
     assert_eq!(u64::from(found.epoch), seq_num, "torn label");
     assert_eq!(buffer.bytes(), seq_num.to_le_bytes(), "torn bytes");
 }
 
 /// A writer puts three samples through two slots while a reader reads: samples are whole, numbers rise, and each gap
 /// could have happened.
-fn ring_model(without: Fence) {
+fn ring_model(without: ModelFence) {
     check(3, move || {
         let geometry = geometry();
         let ring = Arc::new(Model::new(slot_words(&geometry), without));
@@ -152,21 +152,21 @@ fn ring_model(without: Fence) {
                 }
             }
         });
-        let mut buffer = Buffer::new(8);
-        let mut cursor = Cursor { next: 0 };
+        let mut buffer = SampleBuffer::new(8);
+        let mut cursor = RingCursor { next: 0 };
         for _ in 0..2 {
             let step = cursor.read(&*ring, &geometry, &mut buffer).expect("no damage");
             match step {
-                Step::Sample(found) => check_sample(cursor.next, found, &buffer),
-                Step::Gap(from, to) => assert!(from == cursor.next && from < to && to <= 3),
-                Step::Nothing => {}
+                RingStep::Sample(found) => check_sample(cursor.next, found, &buffer),
+                RingStep::Gap(from, to) => assert!(from == cursor.next && from < to && to <= 3),
+                RingStep::Nothing => {}
             }
             cursor.advance(step);
         }
         writer.join().unwrap();
         while cursor.next < 3 {
             let step = cursor.read(&*ring, &geometry, &mut buffer).expect("no damage");
-            assert_ne!(step, Step::Nothing, "all is published");
+            assert_ne!(step, RingStep::Nothing, "all is published");
             cursor.advance(step);
         }
     });
@@ -174,19 +174,19 @@ fn ring_model(without: Fence) {
 
 #[test]
 fn readers_of_the_ring_never_see_a_torn_sample() {
-    ring_model(Fence::None);
+    ring_model(ModelFence::None);
 }
 
 #[test]
 #[should_panic(expected = "torn")]
 fn without_the_acquire_fence_a_sample_is_torn() {
-    ring_model(Fence::Acquire);
+    ring_model(ModelFence::Acquire);
 }
 
 #[test]
 #[should_panic(expected = "torn")]
 fn without_the_release_fence_the_ring_breaks() {
-    ring_model(Fence::Release);
+    ring_model(ModelFence::Release);
 }
 
 /// A writer that waits for room puts three samples through two slots: a reader that states its position has no gap.
@@ -194,8 +194,8 @@ fn without_the_release_fence_the_ring_breaks() {
 fn a_writer_that_waits_for_room_laps_nobody() {
     check(3, || {
         let geometry = geometry();
-        let memory = Arc::new(Model::new(slot_words(&geometry), Fence::None));
-        let waiters = Arc::new(Model::new([POSITIONS], Fence::None));
+        let memory = Arc::new(Model::new(slot_words(&geometry), ModelFence::None));
+        let waiters = Arc::new(Model::new([POSITIONS], ModelFence::None));
         let mut position = Position::new(&*waiters, &geometry, 0, 0);
         let writer = thread::spawn({
             let (memory, waiters) = (memory.clone(), waiters.clone());
@@ -212,14 +212,14 @@ fn a_writer_that_waits_for_room_laps_nobody() {
                 3
             }
         });
-        let mut buffer = Buffer::new(8);
-        let mut cursor = Cursor { next: 0 };
-        let mut read = |cursor: &mut Cursor| {
+        let mut buffer = SampleBuffer::new(8);
+        let mut cursor = RingCursor { next: 0 };
+        let mut read = |cursor: &mut RingCursor| {
             let step = cursor.read(&*memory, &geometry, &mut buffer).expect("no damage");
-            if let Step::Sample(found) = step {
+            if let RingStep::Sample(found) = step {
                 check_sample(cursor.next, found, &buffer);
             }
-            assert!(!matches!(step, Step::Gap(..)), "it was lapped");
+            assert!(!matches!(step, RingStep::Gap(..)), "it was lapped");
             cursor.advance(step);
             position.state_when_due(&*waiters, cursor.next);
         };
@@ -233,7 +233,7 @@ fn a_writer_that_waits_for_room_laps_nobody() {
 
 /// A late joiner: the entry as of head S has the key's last sample, and the ring from S on has all later ones, each
 /// once.
-fn join_model(without: Fence) {
+fn join_model(without: ModelFence) {
     check(3, move || {
         let geometry = geometry();
         let entry = 400;
@@ -250,7 +250,7 @@ fn join_model(without: Fence) {
                 }
             }
         });
-        let mut buffer = Buffer::new(8);
+        let mut buffer = SampleBuffer::new(8);
         let head = ring::head(&*memory).expect("no damage");
         let mut last = None;
         if let Some((seq_num, found)) = values::read(&*memory, entry, head, &mut buffer).unwrap() {
@@ -258,13 +258,16 @@ fn join_model(without: Fence) {
             assert_eq!(seq_num + 1, head, "every sample is this key's");
             last = Some(seq_num);
         }
-        let mut cursor = Cursor { next: head };
+        let mut cursor = RingCursor { next: head };
         let first = cursor.read(&*memory, &geometry, &mut buffer).unwrap();
-        assert!(last.is_some() || head == 0 || first != Step::Nothing, "a hole in the last values");
+        assert!(
+            last.is_some() || head == 0 || first != RingStep::Nothing,
+            "a hole in the last values"
+        );
         writer.join().unwrap();
         while cursor.next < 2 {
             let step = cursor.read(&*memory, &geometry, &mut buffer).unwrap();
-            assert!(matches!(step, Step::Sample(_)), "{step:?}");
+            assert!(matches!(step, RingStep::Sample(_)), "{step:?}");
             assert!(last.is_none_or(|last| last < cursor.next), "a double");
             last = Some(cursor.next);
             cursor.advance(step);
@@ -275,18 +278,18 @@ fn join_model(without: Fence) {
 
 #[test]
 fn a_late_joiner_has_neither_a_hole_nor_a_double() {
-    join_model(Fence::None);
+    join_model(ModelFence::None);
 }
 
 #[test]
 #[should_panic(expected = "a hole in the last values")]
 fn without_the_release_fence_a_late_joiner_is_misled() {
-    join_model(Fence::Release);
+    join_model(ModelFence::Release);
 }
 
 /// A key is added while a late joiner reads: the joiner finds every key that has a sample below the head, with all
 /// of its bytes, and no key before its entry is complete.
-fn key_model(without: Fence) {
+fn key_model(without: ModelFence) {
     check(3, move || {
         let geometry = geometry();
         let at = geometry.entry(0).1;
@@ -303,8 +306,8 @@ fn key_model(without: Fence) {
                 ring::advance(&*memory, 1);
             }
         });
-        let mut buffer = Buffer::new(8);
-        // In the order of `Reader::last_values`.
+        let mut buffer = SampleBuffer::new(8);
+        // In the order of `ShmReader::last_values`.
         let head = ring::head(&*memory).expect("no damage");
         let keys = values::count(&*memory);
         assert!(keys >= head, "a key is missing whose sample is below the head");
@@ -324,19 +327,19 @@ fn key_model(without: Fence) {
 
 #[test]
 fn a_late_joiner_finds_the_keys_that_are_added_meanwhile() {
-    key_model(Fence::None);
+    key_model(ModelFence::None);
 }
 
 #[test]
 #[should_panic(expected = "half a key")]
 fn without_the_release_fence_a_key_is_seen_before_its_bytes() {
-    key_model(Fence::Release);
+    key_model(ModelFence::Release);
 }
 
 #[test]
 #[should_panic(expected = "half a key")]
 fn without_the_acquire_fence_a_key_is_seen_before_its_bytes() {
-    key_model(Fence::Acquire);
+    key_model(ModelFence::Acquire);
 }
 
 /// A writer advances the head to each of `heads` in turn, while readers sleep, each until the
@@ -347,7 +350,7 @@ fn bell_model<const READERS: usize>(
     heads: RangeInclusive<u64>,
     nexts: [u64; READERS],
     has_visitor: bool,
-    without: Fence,
+    without: ModelFence,
 ) {
     check(4, move || {
         let head = Arc::new(Model::new([header::HEAD], without));
@@ -378,31 +381,31 @@ fn bell_model<const READERS: usize>(
 
 #[test]
 fn sleepers_are_woken_by_the_next_sample() {
-    bell_model(1..=1, [0, 0], false, Fence::None);
+    bell_model(1..=1, [0, 0], false, ModelFence::None);
 }
 
 /// The reader has read sample 0 before the writer looked at the flag, and sleeps for sample 1.
 #[test]
 fn a_sleeper_behind_samples_that_were_read_is_woken() {
-    bell_model(1..=2, [1], false, Fence::None);
+    bell_model(1..=2, [1], false, ModelFence::None);
 }
 
 /// The flag that another reader raises after it was lowered is not the flag that the first reader sleeps on.
 #[test]
 fn a_sleeper_does_not_sleep_on_the_flag_of_another_reader() {
-    bell_model(1..=1, [0], true, Fence::None);
+    bell_model(1..=1, [0], true, ModelFence::None);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn without_the_writers_full_fence_a_sleeper_is_forgotten() {
-    bell_model(1..=1, [0, 0], false, Fence::Light);
+    bell_model(1..=1, [0, 0], false, ModelFence::Light);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn without_the_readers_full_fence_a_sleeper_is_forgotten() {
-    bell_model(1..=1, [0, 0], false, Fence::Heavy);
+    bell_model(1..=1, [0, 0], false, ModelFence::Heavy);
 }
 
 #[test]

@@ -4,15 +4,15 @@ mod last_values;
 
 pub use last_values::LastValues;
 
-use crate::cell::{self, Buffer};
-use crate::channel::{self, Channel};
-use crate::error::{Attempt, Damage, Error};
-use crate::identity::{Identity, Presence};
+use crate::cell::{self, SampleBuffer};
+use crate::channel::{self, ShmChannel};
+use crate::error::{Damage, ShmError, ShmOperation};
+use crate::identity::{ProcessIdentity, ProcessPresence};
 use crate::layout::{self, Geometry, NO_KEY, header, state};
-use crate::mapping::{Fence, ReadMap, WriteMap};
+use crate::mapping::{FenceStrategy, ReadMap, WriteMap};
 use crate::memory::Memory;
 use crate::position::{self, Position, WORD_BYTES};
-use crate::ring::{self, Cursor, Step};
+use crate::ring::{self, RingCursor, RingStep};
 use crate::schema::Schema;
 use crate::wait::ReaderWait;
 use crate::writer::{READERS_COUNTED_MAX, WAITERS_WORDS};
@@ -45,10 +45,10 @@ pub enum Start {
 
 /// A sample in the reader's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample<'a> {
+pub struct ShmSample<'a> {
     /// Sequence number in the channel; continuous across writers.
     pub seq_num: u64,
-    /// Number of the key; [`Reader::key`] returns its bytes.
+    /// Number of the key; [`ShmReader::key`] returns its bytes.
     pub key: Option<u32>,
     /// The sample's bytes.
     pub bytes: &'a [u8],
@@ -56,11 +56,11 @@ pub struct Sample<'a> {
 
 /// An event that a reader finds in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum ShmEvent<'a> {
     /// The next sample.
-    Sample(Sample<'a>),
+    Sample(ShmSample<'a>),
     /// The writer lapped the reader: exactly the samples `from..to` are lost to this reader. If the channel has keys,
-    /// [`Reader::last_values`] returns their current values.
+    /// [`ShmReader::last_values`] returns their current values.
     Gap {
         /// Sequence number of the first lost sample.
         from: u64,
@@ -85,7 +85,7 @@ pub enum Event<'a> {
     /// A channel with other sizes or another schema has taken the name; open it again.
     Replaced,
     /// The writer's process has ended without ending the channel, or has given no sign of life for three seconds.
-    /// It may have had more to publish. Reported once; samples or [`Event::Restarted`] may follow.
+    /// It may have had more to publish. Reported once; samples or [`ShmEvent::Restarted`] may follow.
     WriterGone,
 }
 
@@ -99,8 +99,8 @@ enum Gone {
 }
 
 /// Result of checking the control words.
-enum Control {
-    Event(Event<'static>),
+enum ControlCheck {
+    Event(ShmEvent<'static>),
     /// A sample or a gap arrived meanwhile; read again.
     Again,
     Nothing,
@@ -108,8 +108,8 @@ enum Control {
 
 /// Reads a channel. The ring is mapped read-only.
 #[derive(Debug)]
-pub struct Reader {
-    channel: Channel,
+pub struct ShmReader {
+    channel: ShmChannel,
     ring: ReadMap,
     geometry: Geometry,
     /// The waiters file, unless this reader only spins or the file is damaged.
@@ -119,8 +119,8 @@ pub struct Reader {
     /// The lock by which the writer counts this reader.
     counted: Option<CountedLock>,
     wait: ReaderWait,
-    buffer: Buffer,
-    cursor: Cursor,
+    buffer: SampleBuffer,
+    cursor: RingCursor,
     epoch: u64,
     segments: Vec<ReadMap>,
     is_over: bool,
@@ -154,19 +154,19 @@ impl Drop for Stated {
     }
 }
 
-impl Reader {
+impl ShmReader {
     /// Opens a channel.
     ///
     /// # Errors
-    /// [`Error::Directory`] if someone other than the writer's user may have created the file, [`Error::NoChannel`] if
-    /// no writer has created the channel yet or it was ended, [`Error::Schema`] if the writer's samples have another
-    /// type, [`Error::Version`], [`Error::Damaged`], and errors of the operating system.
+    /// [`ShmError::Directory`] if someone other than the writer's user may have created the file, [`ShmError::NoChannel`] if
+    /// no writer has created the channel yet or it was ended, [`ShmError::Schema`] if the writer's samples have another
+    /// type, [`ShmError::Version`], [`ShmError::Damaged`], and errors of the operating system.
     pub fn open(
-        channel: &Channel,
+        channel: &ShmChannel,
         schema: &Schema,
         start: Start,
         wait: ReaderWait,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ShmError> {
         let path = channel.ring_path();
         let file = channel::open(&path, false)?;
         channel.check_ring(&file)?;
@@ -179,10 +179,10 @@ impl Reader {
         let geometry = Geometry::read(&ring, words)?;
         let written = writer::takeover::schema(&ring)?;
         if written != *schema {
-            return Err(Error::Schema { written, wanted: schema.clone() });
+            return Err(ShmError::Schema { written, wanted: schema.clone() });
         }
         if ring.load(header::STATE) != state::OPEN {
-            return Err(Error::NoChannel { path });
+            return Err(ShmError::NoChannel { path });
         }
         let (waiters, counted) = attach(channel, &ring, wait)?;
         // Load the epoch first: if a writer takes over after this, the reader reports a restart.
@@ -195,8 +195,8 @@ impl Reader {
         };
         Ok(Self {
             channel: channel.clone(),
-            buffer: Buffer::new(geometry.sample_bytes),
-            cursor: Cursor { next },
+            buffer: SampleBuffer::new(geometry.sample_bytes),
+            cursor: RingCursor { next },
             quiet: (next, Instant::now()),
             seen: (head, 0, Instant::now()),
             ring,
@@ -214,17 +214,17 @@ impl Reader {
     }
 
     /// States this reader's position from now on, so that a writer that waits for room does not lap it
-    /// ([`Writer::has_room`](crate::Writer::has_room)). Returns false if the writer cannot see the position, because too
+    /// ([`ShmWriter::has_room`](crate::ShmWriter::has_room)). Returns false if the writer cannot see the position, because too
     /// many other readers are attached or the file for it was truncated; such a reader can be lapped.
     ///
     /// # Errors
     /// Errors of the operating system.
-    pub fn state_position(&mut self) -> Result<bool, Error> {
+    pub fn state_position(&mut self) -> Result<bool, ShmError> {
         let Some(CountedLock { file, byte }) = &self.counted else { return Ok(false) };
         // The channel may have been ended meanwhile, so the file may no longer have a name.
         let waiters = match WriteMap::new(file, &self.channel.waiters_path(), WAITERS_WORDS) {
             Ok(waiters) => waiters,
-            Err(Error::Damaged(_)) => return Ok(false),
+            Err(ShmError::Damaged(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
         position::mark_used(&waiters, *byte);
@@ -236,32 +236,32 @@ impl Reader {
     /// Returns the next event, if there is one; never waits.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the file holds values that no writer writes.
+    /// [`ShmError::Damaged`] if the file holds values that no writer writes.
     #[inline]
-    pub fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
+    pub fn poll(&mut self) -> Result<Option<ShmEvent<'_>>, ShmError> {
         // Twice, because a sample may arrive while the control words are read.
         for _ in 0..2 {
             let step = self.cursor.read(&self.ring, &self.geometry, &mut self.buffer)?;
             match step {
-                Step::Sample(label) if label.epoch == self.epoch as u32 => {
+                RingStep::Sample(label) if label.epoch == self.epoch as u32 => {
                     let seq_num = self.cursor.next;
                     self.advance(step);
                     let key = (label.key != NO_KEY).then_some(label.key as u32);
                     let bytes = self.buffer.bytes();
-                    return Ok(Some(Event::Sample(Sample { seq_num, key, bytes })));
+                    return Ok(Some(ShmEvent::Sample(ShmSample { seq_num, key, bytes })));
                 }
-                Step::Gap(from, to) => {
+                RingStep::Gap(from, to) => {
                     self.advance(step);
-                    return Ok(Some(Event::Gap { from, to }));
+                    return Ok(Some(ShmEvent::Gap { from, to }));
                 }
-                Step::Nothing if !self.is_control_new() => {
+                RingStep::Nothing if !self.is_control_new() => {
                     self.prefetch();
                     return Ok(None);
                 }
-                Step::Sample(_) | Step::Nothing => match self.look_at_control()? {
-                    Control::Event(event) => return Ok(Some(event)),
-                    Control::Again => {}
-                    Control::Nothing => return Ok(None),
+                RingStep::Sample(_) | RingStep::Nothing => match self.look_at_control()? {
+                    ControlCheck::Event(event) => return Ok(Some(event)),
+                    ControlCheck::Again => {}
+                    ControlCheck::Nothing => return Ok(None),
                 },
             }
         }
@@ -270,7 +270,7 @@ impl Reader {
 
     /// Moves past what was read.
     #[inline]
-    fn advance(&mut self, step: Step) {
+    fn advance(&mut self, step: RingStep) {
         self.cursor.advance(step);
         self.state_when_due();
     }
@@ -283,11 +283,11 @@ impl Reader {
         }
     }
 
-    /// Returns the next event. Waits as chosen in [`Reader::open`]; `None` if none arrives within `timeout`.
+    /// Returns the next event. Waits as chosen in [`ShmReader::open`]; `None` if none arrives within `timeout`.
     ///
     /// # Errors
-    /// As [`Reader::poll`].
-    pub fn wait(&mut self, timeout: Duration) -> Result<Option<Event<'_>>, Error> {
+    /// As [`ShmReader::poll`].
+    pub fn wait(&mut self, timeout: Duration) -> Result<Option<ShmEvent<'_>>, ShmError> {
         Self::wait_any(&mut [&mut *self], timeout)?;
         self.poll()
     }
@@ -295,12 +295,12 @@ impl Reader {
     /// Checks the file and the writer now and states the exact position, as a waiting reader does from time to time.
     ///
     /// # Errors
-    /// [`Error::Damaged`].
-    pub fn check(&mut self) -> Result<(), Error> {
+    /// [`ShmError::Damaged`].
+    pub fn check(&mut self) -> Result<(), ShmError> {
         self.look_at_writer()
     }
 
-    /// Returns true if the last check of the writer ([`Reader::check`], or a wait) found that its process has ended;
+    /// Returns true if the last check of the writer ([`ShmReader::check`], or a wait) found that its process has ended;
     /// always false for a process that cannot be seen from here, however long it is silent. There may still be samples
     /// to read.
     pub fn has_writer_ended(&self) -> bool {
@@ -322,12 +322,12 @@ impl Reader {
     /// Returns the number of samples that are published but not read yet.
     ///
     /// # Errors
-    /// [`Error::Damaged`].
-    pub fn behind(&self) -> Result<u64, Error> {
+    /// [`ShmError::Damaged`].
+    pub fn behind(&self) -> Result<u64, ShmError> {
         Ok(ring::head(&self.ring)?.saturating_sub(self.cursor.next))
     }
 
-    /// Returns true if [`Reader::poll`] may have an event. Reads only a few words, which stay in the CPU's cache while
+    /// Returns true if [`ShmReader::poll`] may have an event. Reads only a few words, which stay in the CPU's cache while
     /// nothing happens.
     #[inline]
     pub fn is_ready(&self) -> bool {
@@ -355,12 +355,12 @@ impl Reader {
             || self.gone == Gone::Found
     }
 
-    /// Waits until one of these readers has an event for [`Reader::poll`]; the first reader's [`ReaderWait`] applies to
+    /// Waits until one of these readers has an event for [`ShmReader::poll`]; the first reader's [`ReaderWait`] applies to
     /// all. Returns false if none arrives within `timeout`.
     ///
     /// # Errors
-    /// As [`Reader::poll`].
-    pub fn wait_any(readers: &mut [&mut Self], timeout: Duration) -> Result<bool, Error> {
+    /// As [`ShmReader::poll`].
+    pub fn wait_any(readers: &mut [&mut Self], timeout: Duration) -> Result<bool, ShmError> {
         let Some(first) = readers.first() else {
             std::thread::sleep(timeout);
             return Ok(false);
@@ -394,7 +394,7 @@ impl Reader {
     }
 
     /// Checks the writer and states the position once per [`SLICE`] without a sample.
-    fn look_at_writer_when_quiet(&mut self, now: Instant) -> Result<(), Error> {
+    fn look_at_writer_when_quiet(&mut self, now: Instant) -> Result<(), ShmError> {
         if self.quiet.0 != self.cursor.next {
             self.quiet = (self.cursor.next, now);
         }
@@ -408,23 +408,25 @@ impl Reader {
     /// Returns the event that the control words report, but only after everything that was
     /// published earlier has been read.
     #[cold]
-    fn look_at_control(&mut self) -> Result<Control, Error> {
+    fn look_at_control(&mut self) -> Result<ControlCheck, ShmError> {
         if self.ring.is_cut() {
             return Err(Damage::Truncated.into());
         }
         if self.is_over {
-            return Ok(Control::Nothing);
+            return Ok(ControlCheck::Nothing);
         }
         let epoch = self.ring.load(header::EPOCH);
         let state = self.ring.load(header::STATE);
         self.ring.acquire();
         let at = self.cursor.next;
         match self.cursor.read(&self.ring, &self.geometry, &mut self.buffer)? {
-            Step::Sample(label) if label.epoch == self.epoch as u32 => return Ok(Control::Again),
-            Step::Gap(..) => return Ok(Control::Again),
+            RingStep::Sample(label) if label.epoch == self.epoch as u32 => {
+                return Ok(ControlCheck::Again);
+            }
+            RingStep::Gap(..) => return Ok(ControlCheck::Again),
             // The sample is of a writer between the one that this reader follows and the latest one.
-            Step::Sample(label) => return self.restart(u64::from(label.epoch), at),
-            Step::Nothing => {}
+            RingStep::Sample(label) => return self.restart(u64::from(label.epoch), at),
+            RingStep::Nothing => {}
         }
         if epoch != self.epoch {
             return self.restart(epoch, at);
@@ -432,20 +434,20 @@ impl Reader {
         match state {
             state::OPEN if self.gone == Gone::Found => {
                 self.gone = Gone::Said;
-                Ok(Control::Event(Event::WriterGone))
+                Ok(ControlCheck::Event(ShmEvent::WriterGone))
             }
-            state::OPEN => Ok(Control::Nothing),
+            state::OPEN => Ok(ControlCheck::Nothing),
             state::DONE => {
                 let (head, first) = (ring::head(&self.ring)?, self.ring.load(header::FIRST));
                 if head != at || first > head {
                     return Err(Damage::Head.into());
                 }
                 self.is_over = true;
-                Ok(Control::Event(Event::Done { samples: head - first, seq_num: head }))
+                Ok(ControlCheck::Event(ShmEvent::Done { samples: head - first, seq_num: head }))
             }
             state::REPLACED => {
                 self.is_over = true;
-                Ok(Control::Event(Event::Replaced))
+                Ok(ControlCheck::Event(ShmEvent::Replaced))
             }
             _ => Err(Damage::Head.into()),
         }
@@ -456,7 +458,7 @@ impl Reader {
         self.waiters.as_ref().filter(|waiters| !waiters.is_cut())
     }
 
-    fn restart(&mut self, epoch: u64, at: u64) -> Result<Control, Error> {
+    fn restart(&mut self, epoch: u64, at: u64) -> Result<ControlCheck, ShmError> {
         // Epochs only rise. Without this check, a damaged file whose epochs repeat would report restarts for ever.
         if epoch <= self.epoch {
             return Err(Damage::Head.into());
@@ -471,13 +473,13 @@ impl Reader {
         self.seen.2 = Instant::now();
         match was_first {
             // The reader came before the channel's first writer had stored its epoch.
-            true => Ok(Control::Again),
-            false => Ok(Control::Event(Event::Restarted { epoch, at })),
+            true => Ok(ControlCheck::Again),
+            false => Ok(ControlCheck::Event(ShmEvent::Restarted { epoch, at })),
         }
     }
 
     /// Goes over to another waiters file if the new writer found the old one damaged and replaced it.
-    fn follow_waiters(&mut self) -> Result<(), Error> {
+    fn follow_waiters(&mut self) -> Result<(), ShmError> {
         let path = self.channel.waiters_path();
         let inode = |file: &File| file.metadata().map(|metadata| metadata.ino()).ok();
         let attached = self.counted.as_ref().and_then(|counted| inode(&counted.file));
@@ -485,7 +487,7 @@ impl Reader {
             Ok(named) if attached.is_some() && inode(&named) == attached => return Ok(()),
             Ok(_) => {}
             // The channel was ended meanwhile, so no writer uses the file.
-            Err(Error::NoChannel { .. }) => return Ok(()),
+            Err(ShmError::NoChannel { .. }) => return Ok(()),
             // A reader that spins works without the file, as when it was opened.
             Err(_) if self.wait == ReaderWait::Spin => return Ok(()),
             Err(error) => return Err(error),
@@ -499,7 +501,7 @@ impl Reader {
     }
 
     /// Checks whether the writer lives, and states the position.
-    fn look_at_writer(&mut self) -> Result<(), Error> {
+    fn look_at_writer(&mut self) -> Result<(), ShmError> {
         if let Some(Stated { position, waiters }) = &mut self.stated {
             position.state_if_changed(waiters, self.cursor.next);
         }
@@ -516,16 +518,16 @@ impl Reader {
             // The writer was only silent and is back.
             self.gone = Gone::No;
         }
-        let identity = Identity::read(&self.ring);
+        let identity = ProcessIdentity::read(&self.ring);
         self.ring.acquire();
         let is_gone = match identity.presence() {
-            Presence::Alive => false,
+            ProcessPresence::Alive => false,
             // The identity may already be that of a writer that has taken over but not stored its epoch yet.
-            Presence::Gone => {
+            ProcessPresence::Gone => {
                 self.has_process_ended = self.ring.load(header::EPOCH) == self.epoch;
                 self.has_process_ended
             }
-            Presence::Unknown => self.seen.2.elapsed() > SILENCE_MAX,
+            ProcessPresence::Unknown => self.seen.2.elapsed() > SILENCE_MAX,
         };
         if is_gone && self.gone == Gone::No {
             self.gone = Gone::Found;
@@ -539,7 +541,7 @@ impl Reader {
 /// Each poll fetches the first cache lines of the next sample. When the writer takes them, the next poll asks for all of
 /// them at once; otherwise it would ask for the lock's line first, and for the others only when the lock has arrived. Where a line
 /// takes 150 ns from one CPU to the other, a sample of 200 bytes arrives after 350 instead of 430 ns.
-fn spin_on(readers: &[&mut Reader]) {
+fn spin_on(readers: &[&mut ShmReader]) {
     for _ in 0..POLLS_PER_CLOCK {
         readers.iter().for_each(|reader| reader.prefetch());
         if readers.iter().any(|reader| reader.is_ready()) {
@@ -552,7 +554,7 @@ fn spin_on(readers: &[&mut Reader]) {
 /// Sleeps until a sample of one of the channels is published. If a reader may not be woken, sleeps for at most
 /// [`bell::UNSURE_NS`]: it was opened to spin, so it has no flag to raise; its waiters file is damaged or truncated; or
 /// there are too many channels.
-fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
+fn sleep_on(readers: &[&mut ShmReader], timeout_ns: u64) {
     if let [reader] = readers
         && let Some(waiters) = reader.usable_waiters()
     {
@@ -578,10 +580,10 @@ fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
 
 /// Opens the waiters file, unless the reader only spins, and takes the lock by which the writer counts the reader.
 fn attach(
-    channel: &Channel,
+    channel: &ShmChannel,
     ring: &ReadMap,
     wait: ReaderWait,
-) -> Result<(Option<WriteMap>, Option<CountedLock>), Error> {
+) -> Result<(Option<WriteMap>, Option<CountedLock>), ShmError> {
     match wait {
         ReaderWait::Spin => Ok((None, take_place(channel).ok().flatten())),
         _ => Ok((open_waiters(channel, ring)?, take_place(channel)?)),
@@ -590,7 +592,7 @@ fn attach(
 
 /// Opens the waiters file; `None` if it is damaged. Every reader may write to that file, so damage must not keep others
 /// from reading: they are only woken late.
-fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<Option<WriteMap>, Error> {
+fn open_waiters(channel: &ShmChannel, ring: &ReadMap) -> Result<Option<WriteMap>, ShmError> {
     let path = channel.waiters_path();
     let map = WriteMap::new(&channel::open(&path, true)?, &path, WAITERS_WORDS);
     let checked = map.and_then(|map| {
@@ -599,28 +601,29 @@ fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<Option<WriteMap>, E
     });
     match checked {
         Ok(map) => Ok(Some(map)),
-        Err(Error::Damaged(_) | Error::Version { .. }) => Ok(None),
+        Err(ShmError::Damaged(_) | ShmError::Version { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// Returns which side pays for the fence between raising the flag and checking the head; the writer states it in the
 /// ring.
-fn fence(ring: &ReadMap) -> Fence {
+fn fence(ring: &ReadMap) -> FenceStrategy {
     match ring.load(header::BARRIER) {
-        0 => Fence::Both,
-        _ => Fence::Rare,
+        0 => FenceStrategy::Both,
+        _ => FenceStrategy::Rare,
     }
 }
 
 /// Takes one of the locks by which the writer counts readers; `None` if all are taken. The kernel releases it when the
 /// reader's process ends, even by SIGKILL. A position that a killed reader has left there is withdrawn.
-fn take_place(channel: &Channel) -> Result<Option<CountedLock>, Error> {
+fn take_place(channel: &ShmChannel) -> Result<Option<CountedLock>, ShmError> {
     let path = channel.waiters_path();
     let file = channel::open(&path, true)?;
     for byte in 0..READERS_COUNTED_MAX {
         let is_taken = system::lock_byte(&file, byte);
-        let failure = |source| Error::Io { attempt: Attempt::Lock, path: path.clone(), source };
+        let failure =
+            |source| ShmError::Io { attempt: ShmOperation::Lock, path: path.clone(), source };
         if is_taken.map_err(failure)? {
             let withdrawn = file.write_all_at(&[0; WORD_BYTES], position::offset(byte));
             withdrawn.map_err(failure)?;

@@ -1,6 +1,6 @@
 //! The ring of samples: writing to it, and a reader's position in it.
 
-use crate::cell::{self, Buffer, Found, Label};
+use crate::cell::{self, CellContent, CellLabel, SampleBuffer};
 use crate::error::Damage;
 use crate::layout::{Geometry, SEQ_NUM_LIMIT, header};
 use crate::memory::{Memory, MemoryMut};
@@ -14,7 +14,13 @@ pub fn prepare(ring: &impl MemoryMut, geometry: &Geometry, seq_num: u64, len: us
 
 /// Writes sample `seq_num` into its slot. The caller must then advance the head.
 #[inline]
-pub fn write(ring: &impl MemoryMut, geometry: &Geometry, seq_num: u64, label: Label, bytes: &[u8]) {
+pub fn write(
+    ring: &impl MemoryMut,
+    geometry: &Geometry,
+    seq_num: u64,
+    label: CellLabel,
+    bytes: &[u8],
+) {
     cell::write(ring, geometry.slot(seq_num), seq_num, label, bytes);
 }
 
@@ -37,9 +43,9 @@ pub fn head(ring: &impl Memory) -> Result<u64, Damage> {
 
 /// Result of reading the next slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RingStep {
     /// The next sample, in the buffer.
-    Sample(Label),
+    Sample(CellLabel),
     /// The writer lapped the reader: the samples from the first number to before the second are lost.
     Gap(u64, u64),
     /// The next sample is not published yet.
@@ -48,13 +54,13 @@ pub enum Step {
 
 /// A reader's position in the ring.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor {
+pub struct RingCursor {
     /// Sequence number of the next sample to read.
     pub next: u64,
 }
 
-impl Cursor {
-    /// Reads the next sample into the buffer. The caller moves past it with [`Cursor::advance`].
+impl RingCursor {
+    /// Reads the next sample into the buffer. The caller moves past it with [`RingCursor::advance`].
     ///
     /// If the slot holds a later sample than the next one, the writer has lapped the reader. The reader then resumes
     /// half a ring behind the head, so that it is not lapped again at once.
@@ -63,28 +69,28 @@ impl Cursor {
         &self,
         ring: &impl Memory,
         geometry: &Geometry,
-        buffer: &mut Buffer,
-    ) -> Result<Step, Damage> {
+        buffer: &mut SampleBuffer,
+    ) -> Result<RingStep, Damage> {
         match cell::read(ring, geometry.slot(self.next), self.next, buffer) {
-            Found::Sample(label) => Ok(Step::Sample(label)),
-            Found::Lock(lock) if lock <= cell::written(self.next) => Ok(Step::Nothing),
-            Found::Lock(lock) => self.skip(ring, geometry, lock),
-            Found::Length(_) => Err(Damage::Length),
+            CellContent::Sample(label) => Ok(RingStep::Sample(label)),
+            CellContent::Lock(lock) if lock <= cell::written(self.next) => Ok(RingStep::Nothing),
+            CellContent::Lock(lock) => self.skip(ring, geometry, lock),
+            CellContent::Length(_) => Err(Damage::Length),
         }
     }
 
     /// Moves past the sample or gap that was read.
     #[inline]
-    pub fn advance(&mut self, step: Step) {
+    pub fn advance(&mut self, step: RingStep) {
         match step {
-            Step::Sample(_) => self.next += 1,
-            Step::Gap(_, to) => self.next = to,
-            Step::Nothing => {}
+            RingStep::Sample(_) => self.next += 1,
+            RingStep::Gap(_, to) => self.next = to,
+            RingStep::Nothing => {}
         }
     }
 
     #[cold]
-    fn skip(&self, ring: &impl Memory, geometry: &Geometry, lock: u64) -> Result<Step, Damage> {
+    fn skip(&self, ring: &impl Memory, geometry: &Geometry, lock: u64) -> Result<RingStep, Damage> {
         // The writer advances the head to n before it locks n's slot. Once the lock has been seen, the head is
         // therefore at least n.
         ring.acquire();
@@ -96,7 +102,7 @@ impl Cursor {
         if !is_possible {
             return Err(Damage::Head);
         }
-        Ok(Step::Gap(self.next, head - geometry.slots / 2))
+        Ok(RingStep::Gap(self.next, head - geometry.slots / 2))
     }
 
     /// Checks that head and slot agree that the next sample is not there; for a reader that has waited long.

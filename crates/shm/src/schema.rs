@@ -1,6 +1,6 @@
 //! The type of a channel's samples.
 
-use crate::error::Error;
+use crate::error::ShmError;
 use crate::layout::NAME_BYTES_MAX;
 
 /// Name and digest of a sample type. A reader is refused unless both equal the writer's.
@@ -15,13 +15,13 @@ impl Schema {
     /// type.
     ///
     /// # Errors
-    /// [`Error::SchemaName`] unless the name has 1 to 128 printable ASCII characters.
-    pub fn new(name: &str, definition: &[u8]) -> Result<Self, Error> {
+    /// [`ShmError::SchemaName`] unless the name has 1 to 128 printable ASCII characters.
+    pub fn new(name: &str, definition: &[u8]) -> Result<Self, ShmError> {
         let is_valid = (1..=NAME_BYTES_MAX).contains(&name.len())
             && name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         match is_valid {
             true => Ok(Self { name: name.to_owned(), digest: fnv1a(definition) }),
-            false => Err(Error::SchemaName),
+            false => Err(ShmError::SchemaName),
         }
     }
 

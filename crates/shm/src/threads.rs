@@ -3,30 +3,30 @@
 //!
 //! `cargo +nightly miri test -p tickwire-shm --lib threads`
 
-use crate::cell::{Buffer, Label};
+use crate::cell::{CellLabel, SampleBuffer};
 use crate::layout::{Geometry, NO_KEY};
 use crate::memory::{Memory, MemoryMut};
-use crate::ring::{self, Cursor, Step};
+use crate::ring::{self, RingCursor, RingStep};
 use crate::values;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// Words of a file, in memory.
-struct Plain(Vec<AtomicU64>);
+struct MemoryWords(Vec<AtomicU64>);
 
-impl Plain {
+impl MemoryWords {
     fn new(words: usize) -> Self {
         Self((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 }
 
-impl Memory for Plain {
+impl Memory for MemoryWords {
     fn load(&self, index: usize) -> u64 {
         self.0[index].load(Ordering::Relaxed)
     }
 }
 
-impl MemoryMut for Plain {
+impl MemoryMut for MemoryWords {
     fn store(&self, index: usize, value: u64) {
         self.0[index].store(value, Ordering::Relaxed);
     }
@@ -46,14 +46,14 @@ fn sample(seq_num: u64) -> [u8; 24] {
     bytes
 }
 
-fn label(seq_num: u64, key: u64) -> Label {
-    Label { len: 24, epoch: seq_num as u32, key }
+fn label(seq_num: u64, key: u64) -> CellLabel {
+    CellLabel { len: 24, epoch: seq_num as u32, key }
 }
 
 #[test]
 fn samples_are_whole_and_gaps_are_what_did_not_come() {
     let geometry = Geometry::new(24, 8, 0, 1).unwrap();
-    let ring = Plain::new(geometry.ring_words());
+    let ring = MemoryWords::new(geometry.ring_words());
     // Relaxed, so that it orders nothing that the protocol must order itself.
     let reached = AtomicU64::new(0);
     thread::scope(|scope| {
@@ -66,22 +66,22 @@ fn samples_are_whole_and_gaps_are_what_did_not_come() {
                 ring::advance(&ring, seq_num + 1);
             }
         });
-        let mut buffer = Buffer::new(24);
-        let mut cursor = Cursor { next: 0 };
+        let mut buffer = SampleBuffer::new(24);
+        let mut cursor = RingCursor { next: 0 };
         let (mut read, mut lost) = (0, 0);
         while cursor.next < SAMPLES {
             let step = cursor.read(&ring, &geometry, &mut buffer).expect("no damage");
             match step {
-                Step::Sample(found) => {
+                RingStep::Sample(found) => {
                     assert_eq!(u64::from(found.epoch), cursor.next);
                     assert_eq!(buffer.bytes(), sample(cursor.next));
                     read += 1;
                 }
-                Step::Gap(from, to) => {
+                RingStep::Gap(from, to) => {
                     assert!(from == cursor.next && from < to);
                     lost += to - from;
                 }
-                Step::Nothing => thread::yield_now(),
+                RingStep::Nothing => thread::yield_now(),
             }
             cursor.advance(step);
             reached.store(cursor.next, Ordering::Relaxed);
@@ -96,7 +96,7 @@ fn samples_are_whole_and_gaps_are_what_did_not_come() {
 fn last_values_at_a_head_are_those_of_the_samples_below_it() {
     let geometry = Geometry::new(24, 1 << 10, 8, 4).unwrap();
     let (ring, segment) =
-        (Plain::new(geometry.ring_words()), Plain::new(geometry.segment_words(0)));
+        (MemoryWords::new(geometry.ring_words()), MemoryWords::new(geometry.segment_words(0)));
     for key in 0..KEYS {
         values::write_key(&segment, &geometry, geometry.entry(key).1, &key.to_le_bytes());
         values::publish_key(&ring, key + 1);
@@ -111,7 +111,7 @@ fn last_values_at_a_head_are_those_of_the_samples_below_it() {
                 ring::advance(&ring, seq_num + 1);
             }
         });
-        let mut buffer = Buffer::new(24);
+        let mut buffer = SampleBuffer::new(24);
         let mut head = 0;
         while head < SAMPLES {
             head = ring::head(&ring).expect("no damage");

@@ -13,14 +13,14 @@
 //!
 //! The walk never waits: if an entry is being written, its sample is already in the ring.
 
-use crate::cell::{self, Buffer, Found, Label};
+use crate::cell::{self, CellContent, CellLabel, SampleBuffer};
 use crate::error::Damage;
 use crate::layout::{Geometry, header};
 use crate::memory::{Memory, MemoryMut};
 
 /// Writes sample `seq_num` as the last value of the entry at `at`.
 #[inline]
-pub fn write(segment: &impl MemoryMut, at: usize, seq_num: u64, label: Label, bytes: &[u8]) {
+pub fn write(segment: &impl MemoryMut, at: usize, seq_num: u64, label: CellLabel, bytes: &[u8]) {
     cell::write(segment, at, seq_num, label, bytes);
 }
 
@@ -61,8 +61,8 @@ pub fn read(
     segment: &impl Memory,
     at: usize,
     head: u64,
-    buffer: &mut Buffer,
-) -> Result<Option<(u64, Label)>, Damage> {
+    buffer: &mut SampleBuffer,
+) -> Result<Option<(u64, CellLabel)>, Damage> {
     let lock = segment.load(at);
     if lock == cell::EMPTY || lock > 2 * head {
         return Ok(left_out(segment));
@@ -73,10 +73,10 @@ pub fn read(
     }
     let seq_num = lock / 2 - 1;
     match cell::read(segment, at, seq_num, buffer) {
-        Found::Sample(label) => Ok(Some((seq_num, label))),
-        Found::Lock(later) if later > 2 * head => Ok(left_out(segment)),
-        Found::Lock(_) => Err(Damage::Entry),
-        Found::Length(_) => Err(Damage::Length),
+        CellContent::Sample(label) => Ok(Some((seq_num, label))),
+        CellContent::Lock(later) if later > 2 * head => Ok(left_out(segment)),
+        CellContent::Lock(_) => Err(Damage::Entry),
+        CellContent::Length(_) => Err(Damage::Length),
     }
 }
 

@@ -3,12 +3,12 @@
 pub(crate) mod takeover;
 
 use crate::bell;
-use crate::cell::Label;
-use crate::channel::{self, Channel, Readers, WriterLock};
-use crate::error::{Attempt, Damage, Error};
-use crate::identity::Identity;
+use crate::cell::CellLabel;
+use crate::channel::{self, Readers, ShmChannel, WriterLock};
+use crate::error::{Damage, ShmError, ShmOperation};
+use crate::identity::ProcessIdentity;
 use crate::layout::{self, Geometry, KEYS_MAX, NO_KEY, header, segment, state};
-use crate::mapping::{Fence, WriteMap};
+use crate::mapping::{FenceStrategy, WriteMap};
 use crate::memory::{Memory, MemoryMut};
 use crate::schema::Schema;
 use crate::{position, ring, system, values};
@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Most readers that [`Writer::readers`] can count.
+/// Most readers that [`ShmWriter::readers`] can count.
 pub const READERS_COUNTED_MAX: u32 = 1024;
 
 /// Words of a waiters file: a page of header, and a position for each reader that is counted.
@@ -58,60 +58,60 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    fn geometry(&self) -> Result<Geometry, Error> {
+    fn geometry(&self) -> Result<Geometry, ShmError> {
         let sample_bytes = (self.sample_bytes as u64).checked_next_multiple_of(8);
         let slots = self.slots.max(2).checked_next_power_of_two();
         let keys = self.keys.max(1).checked_next_power_of_two();
         let key_bytes = (self.key_bytes as u64).checked_next_multiple_of(8);
         let sizes = (sample_bytes, slots, key_bytes, keys);
         let (Some(sample_bytes), Some(slots), Some(key_bytes), Some(keys)) = sizes else {
-            return Err(Error::Sizes);
+            return Err(ShmError::Sizes);
         };
-        Geometry::new(sample_bytes, slots, key_bytes, keys).ok_or(Error::Sizes)
+        Geometry::new(sample_bytes, slots, key_bytes, keys).ok_or(ShmError::Sizes)
     }
 }
 
-/// A key of the channel, for [`Writer::publish_keyed`]. It is valid only for the writer that returned it.
+/// A key of the channel, for [`ShmWriter::publish_keyed`]. It is valid only for the writer that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key(u32);
+pub struct SampleKey(u32);
 
-/// Publishes samples. A channel has one writer. To readers, dropping it without [`Writer::finish`] looks like a crash.
+/// Publishes samples. A channel has one writer. To readers, dropping it without [`ShmWriter::finish`] looks like a crash.
 #[derive(Debug)]
-pub struct Writer(Engine);
+pub struct ShmWriter(WriterState);
 
-impl Writer {
+impl ShmWriter {
     /// Opens a channel: creates it, or takes it over from a writer that did not end it if sizes and schema are the
     /// same. If they differ, a new channel takes its name, and readers of the old one get
-    /// [`Event::Replaced`](crate::Event::Replaced).
+    /// [`ShmEvent::Replaced`](crate::ShmEvent::Replaced).
     ///
     /// # Errors
-    /// [`Error::Busy`] while another writer has the channel, [`Error::Directory`], [`Error::Sizes`],
-    /// [`Error::Damaged`], and errors of the operating system.
+    /// [`ShmError::Busy`] while another writer has the channel, [`ShmError::Directory`], [`ShmError::Sizes`],
+    /// [`ShmError::Damaged`], and errors of the operating system.
     pub fn open(
-        channel: &Channel,
+        channel: &ShmChannel,
         schema: &Schema,
         options: &WriterOptions,
-    ) -> Result<Self, Error> {
-        Engine::open(channel, schema, options).map(Self)
+    ) -> Result<Self, ShmError> {
+        WriterState::open(channel, schema, options).map(Self)
     }
 
     /// Publishes a sample without a key and returns its sequence number.
     ///
     /// # Errors
-    /// [`Error::SampleLength`]; then nothing is published. [`Error::Damaged`] if the ring was truncated: readers get no
+    /// [`ShmError::SampleLength`]; then nothing is published. [`ShmError::Damaged`] if the ring was truncated: readers get no
     /// more samples. If it has its old length again, this is found only at every 1024th sample.
     #[inline]
-    pub fn publish(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+    pub fn publish(&mut self, bytes: &[u8]) -> Result<u64, ShmError> {
         self.0.publish(None, bytes)
     }
 
     /// Publishes a sample, which becomes the last value of its key, and returns its sequence number.
     ///
     /// # Errors
-    /// Those of [`publish`](Self::publish), also if the file of the key's last value was truncated; [`Error::Key`] for a
+    /// Those of [`publish`](Self::publish), also if the file of the key's last value was truncated; [`ShmError::Key`] for a
     /// key of another writer.
     #[inline]
-    pub fn publish_keyed(&mut self, key: Key, bytes: &[u8]) -> Result<u64, Error> {
+    pub fn publish_keyed(&mut self, key: SampleKey, bytes: &[u8]) -> Result<u64, ShmError> {
         self.0.publish(Some(key), bytes)
     }
 
@@ -119,8 +119,8 @@ impl Writer {
     /// file is added whenever the number of keys doubles; each takes up to some tenths of a millisecond.
     ///
     /// # Errors
-    /// [`Error::Key`]; errors of the operating system when memory is reserved or a file is added.
-    pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {
+    /// [`ShmError::Key`]; errors of the operating system when memory is reserved or a file is added.
+    pub fn key(&mut self, key: &[u8]) -> Result<SampleKey, ShmError> {
         self.0.key(key)
     }
 
@@ -128,13 +128,13 @@ impl Writer {
     /// system fills up later.
     ///
     /// # Errors
-    /// [`Error::Key`] if the channel has no last values; errors of the operating system.
-    pub fn reserve_keys(&mut self) -> Result<(), Error> {
+    /// [`ShmError::Key`] if the channel has no last values; errors of the operating system.
+    pub fn reserve_keys(&mut self) -> Result<(), ShmError> {
         self.0.reserve_keys()
     }
 
     /// Sends a heartbeat. While nothing is published, call it at least once a second, or let another thread do so
-    /// ([`Writer::pulse`]). Readers that cannot see the process have no other sign that the writer lives.
+    /// ([`ShmWriter::pulse`]). Readers that cannot see the process have no other sign that the writer lives.
     pub fn beat(&self) {
         self.0.beat();
     }
@@ -143,12 +143,12 @@ impl Writer {
     ///
     /// # Errors
     /// Errors of the operating system.
-    pub fn pulse(&self) -> Result<Pulse, Error> {
+    pub fn pulse(&self) -> Result<Pulse, ShmError> {
         let path = self.0.channel.ring_path();
         let file = channel::open(&path, true)?;
         let ring = WriteMap::new(&file, &path, layout::HEADER_WORDS)?;
-        let metadata = file.metadata().map_err(|source| Error::Io {
-            attempt: Attempt::Open,
+        let metadata = file.metadata().map_err(|source| ShmError::Io {
+            attempt: ShmOperation::Open,
             path: path.clone(),
             source,
         })?;
@@ -169,29 +169,29 @@ impl Writer {
     ///
     /// # Errors
     /// Errors of the operating system.
-    pub fn readers(&self) -> Result<u32, Error> {
+    pub fn readers(&self) -> Result<u32, ShmError> {
         self.0.locked(0..READERS_COUNTED_MAX)
     }
 
     /// Returns true if the next sample overwrites no sample that a reader has not read yet. Only living readers that state
-    /// their position ([`Reader::state_position`](crate::Reader::state_position)) count. Publishing never waits, whatever
+    /// their position ([`ShmReader::state_position`](crate::ShmReader::state_position)) count. Publishing never waits, whatever
     /// this returns.
     ///
     /// # Errors
     /// Errors of the operating system.
     #[inline]
-    pub fn has_room(&mut self) -> Result<bool, Error> {
+    pub fn has_room(&mut self) -> Result<bool, ShmError> {
         self.0.has_room()
     }
 
     /// Returns how many samples the slowest reader has still to read, at most a ring; `None` if no living reader states
-    /// its position ([`Reader::state_position`](crate::Reader::state_position)). A reader does so after each eighth of
-    /// the ring and whenever it checks the writer ([`Reader::check`](crate::Reader::check), or every 100 ms while it
+    /// its position ([`ShmReader::state_position`](crate::ShmReader::state_position)). A reader does so after each eighth of
+    /// the ring and whenever it checks the writer ([`ShmReader::check`](crate::ShmReader::check), or every 100 ms while it
     /// waits), so the number may be up to an eighth of the ring too large until then.
     ///
     /// # Errors
     /// Errors of the operating system.
-    pub fn backlog(&self) -> Result<Option<u64>, Error> {
+    pub fn backlog(&self) -> Result<Option<u64>, ShmError> {
         self.0.backlog()
     }
 
@@ -201,12 +201,12 @@ impl Writer {
         self.0.pass_over_slow_readers();
     }
 
-    /// Ends the channel: readers get the remaining samples, then [`Event::Done`](crate::Event::Done) with the number of
+    /// Ends the channel: readers get the remaining samples, then [`ShmEvent::Done`](crate::ShmEvent::Done) with the number of
     /// samples; the files are removed.
     ///
     /// # Errors
     /// Errors of the operating system when files are removed; readers have been notified by then.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), ShmError> {
         self.0.finish()
     }
 }
@@ -222,7 +222,7 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// As [`Writer::beat`].
+    /// As [`ShmWriter::beat`].
     pub fn beat(&self) {
         beat(&self.ring);
     }
@@ -262,7 +262,7 @@ pub(crate) struct ValuesFile {
 
 impl ValuesFile {
     /// Reserves memory for the words below `until`, and for some more.
-    fn reserve(&mut self, until: usize) -> Result<(), Error> {
+    fn reserve(&mut self, until: usize) -> Result<(), ShmError> {
         if until <= self.reserved {
             return Ok(());
         }
@@ -270,8 +270,8 @@ impl ValuesFile {
         let end = end.next_multiple_of(PAGE_WORDS).min(self.words);
         let reserved = system::reserve(&self.file, self.reserved as u64 * 8..end as u64 * 8);
         reserved.map_err(|source| {
-            let (attempt, path) = (Attempt::Reserve, self.path.clone());
-            Error::Io { attempt, path, source }
+            let (attempt, path) = (ShmOperation::Reserve, self.path.clone());
+            ShmError::Io { attempt, path, source }
         })?;
         self.map.populate(self.reserved..end);
         self.reserved = end;
@@ -281,8 +281,8 @@ impl ValuesFile {
 
 /// State of a writer.
 #[derive(Debug)]
-pub(crate) struct Engine {
-    channel: Channel,
+pub(crate) struct WriterState {
+    channel: ShmChannel,
     lock: WriterLock,
     geometry: Geometry,
     readers: Readers,
@@ -291,7 +291,7 @@ pub(crate) struct Engine {
     ring: WriteMap,
     waiters: WriteMap,
     waiters_file: File,
-    fence: Fence,
+    fence: FenceStrategy,
     segments: Vec<ValuesFile>,
     numbers: HashMap<Box<[u8]>, u32>,
     epoch: u64,
@@ -304,20 +304,20 @@ pub(crate) struct Engine {
     passed_over: Vec<(u32, u64)>,
 }
 
-impl Engine {
+impl WriterState {
     pub fn open(
-        channel: &Channel,
+        channel: &ShmChannel,
         schema: &Schema,
         options: &WriterOptions,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ShmError> {
         let geometry = options.geometry()?;
         channel.prepare_directory()?;
         let lock = channel.lock_to_write().map_err(|error| match error {
-            Error::Busy { .. } => Error::Busy { pid: takeover::pid(channel) },
+            ShmError::Busy { .. } => ShmError::Busy { pid: takeover::pid(channel) },
             error => error,
         })?;
         let readers = options.readers;
-        let identity = Identity::own()?;
+        let identity = ProcessIdentity::own()?;
         let ring = match takeover::existing(channel, &geometry, schema, readers)? {
             Some(ring) => ring,
             // The error is the one that matters; if files stay, the next writer removes them.
@@ -332,7 +332,8 @@ impl Engine {
             }
         };
         let id = ring.load(header::ID);
-        let fence = if system::register_barrier() { Fence::Rare } else { Fence::Both };
+        let fence =
+            if system::register_barrier() { FenceStrategy::Rare } else { FenceStrategy::Both };
         let mut engine = Self {
             channel: channel.clone(),
             lock,
@@ -356,20 +357,23 @@ impl Engine {
     }
 
     #[inline]
-    pub fn publish(&mut self, key: Option<Key>, bytes: &[u8]) -> Result<u64, Error> {
+    pub fn publish(&mut self, key: Option<SampleKey>, bytes: &[u8]) -> Result<u64, ShmError> {
         let geometry = &self.geometry;
         if bytes.len() > geometry.sample_bytes {
-            return Err(Error::SampleLength { len: bytes.len(), max: geometry.sample_bytes });
+            return Err(ShmError::SampleLength { len: bytes.len(), max: geometry.sample_bytes });
         }
-        let key = key.map(|Key(key)| u64::from(key));
+        let key = key.map(|SampleKey(key)| u64::from(key));
         if key.is_some_and(|key| key >= self.numbers.len() as u64) {
-            return Err(Error::Key);
+            return Err(ShmError::Key);
         }
         let seq_num = self.next;
         ring::prepare(&self.ring, geometry, seq_num, bytes.len());
         bell::prepare(&self.waiters);
-        let label =
-            Label { len: bytes.len() as u32, epoch: self.epoch as u32, key: key.unwrap_or(NO_KEY) };
+        let label = CellLabel {
+            len: bytes.len() as u32,
+            epoch: self.epoch as u32,
+            key: key.unwrap_or(NO_KEY),
+        };
         ring::write(&self.ring, geometry, seq_num, label, bytes);
         if let Some(key) = key {
             let (segment, at) = geometry.entry(key);
@@ -393,7 +397,7 @@ impl Engine {
 
     /// Checks that ring and segments still have their identifier. A file that was truncated and made longer again at
     /// once raises no SIGBUS, but is all zeros.
-    fn check_ids(&self) -> Result<(), Error> {
+    fn check_ids(&self) -> Result<(), ShmError> {
         let are_there = self.ring.load(header::ID) == self.id
             && self.segments.iter().all(|segment| segment.map.load(segment::ID) == self.id);
         match are_there {
@@ -403,7 +407,7 @@ impl Engine {
     }
 
     #[inline]
-    pub fn has_room(&mut self) -> Result<bool, Error> {
+    pub fn has_room(&mut self) -> Result<bool, ShmError> {
         if self.next >= self.room_until {
             let slowest = self.slowest()?;
             self.room_until = position::limit(&self.geometry, slowest, self.next);
@@ -412,7 +416,7 @@ impl Engine {
     }
 
     /// Returns the smallest position that a living reader states, at most that of the next sample.
-    fn slowest(&self) -> Result<u64, Error> {
+    fn slowest(&self) -> Result<u64, ShmError> {
         let mut slowest = self.next;
         for place in position::used_places(&self.waiters) {
             match position::stated(&self.waiters, place) {
@@ -424,7 +428,7 @@ impl Engine {
         Ok(slowest)
     }
 
-    pub fn backlog(&self) -> Result<Option<u64>, Error> {
+    pub fn backlog(&self) -> Result<Option<u64>, ShmError> {
         let mut most = None;
         for place in position::used_places(&self.waiters) {
             let Some(at) = position::stated(&self.waiters, place) else { continue };
@@ -446,21 +450,21 @@ impl Engine {
     }
 
     /// Returns the number of bytes in this range of the waiters file that readers have locked.
-    fn locked(&self, places: Range<u32>) -> Result<u32, Error> {
-        system::locked_bytes(&self.waiters_file, places).map_err(|source| Error::Io {
-            attempt: Attempt::Lock,
+    fn locked(&self, places: Range<u32>) -> Result<u32, ShmError> {
+        system::locked_bytes(&self.waiters_file, places).map_err(|source| ShmError::Io {
+            attempt: ShmOperation::Lock,
             path: self.channel.waiters_path(),
             source,
         })
     }
 
-    pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {
+    pub fn key(&mut self, key: &[u8]) -> Result<SampleKey, ShmError> {
         if let Some(number) = self.numbers.get(key) {
-            return Ok(Key(*number));
+            return Ok(SampleKey(*number));
         }
         let number = self.numbers.len() as u64;
         if key.is_empty() || key.len() > self.geometry.key_bytes || number >= KEYS_MAX {
-            return Err(Error::Key);
+            return Err(ShmError::Key);
         }
         let (segment, at) = self.geometry.entry(number);
         self.add_segments(segment + 1)?;
@@ -471,23 +475,23 @@ impl Engine {
         let _ = self.add_segments(self.geometry.segments(number + 1));
         values::publish_key(&self.ring, number + 1);
         self.numbers.insert(key.into(), number as u32);
-        Ok(Key(number as u32))
+        Ok(SampleKey(number as u32))
     }
 
-    pub fn reserve_keys(&mut self) -> Result<(), Error> {
+    pub fn reserve_keys(&mut self) -> Result<(), ShmError> {
         match self.segments.first_mut() {
             Some(first) => first.reserve(first.words),
-            None => Err(Error::Key),
+            None => Err(ShmError::Key),
         }
     }
 
     /// Adds files of last values until there are `count`.
-    fn add_segments(&mut self, count: usize) -> Result<(), Error> {
+    fn add_segments(&mut self, count: usize) -> Result<(), ShmError> {
         while self.segments.len() < count {
             let number = self.segments.len();
             // A killed writer may have made the file before it had a key. Readers may already have mapped it.
             let segment = match self.open_segment(number) {
-                Err(Error::NoChannel { .. }) => self.create_segment(number),
+                Err(ShmError::NoChannel { .. }) => self.create_segment(number),
                 opened => opened,
             }?;
             self.segments.push(segment);
@@ -495,7 +499,7 @@ impl Engine {
         Ok(())
     }
 
-    fn create_segment(&self, number: usize) -> Result<ValuesFile, Error> {
+    fn create_segment(&self, number: usize) -> Result<ValuesFile, ShmError> {
         let Self { channel, readers, .. } = self;
         let (path, words) = (channel.segment_path(number), self.geometry.segment_words(number));
         let sizes = (words, layout::HEADER_WORDS);
@@ -505,15 +509,18 @@ impl Engine {
             map.store(header::VERSION, layout::VERSION);
             map.store(segment::ID, self.id);
             map.store(segment::NUMBER, number as u64);
-            let failure =
-                |source| Error::Io { attempt: Attempt::Open, path: path.to_owned(), source };
+            let failure = |source| ShmError::Io {
+                attempt: ShmOperation::Open,
+                path: path.to_owned(),
+                source,
+            };
             Ok((map, file.try_clone().map_err(failure)?))
         })?;
         Ok(ValuesFile { map, file, path, words, reserved: layout::HEADER_WORDS })
     }
 
     /// Maps an existing segment and sets its permissions for the current `readers`.
-    fn open_segment(&self, number: usize) -> Result<ValuesFile, Error> {
+    fn open_segment(&self, number: usize) -> Result<ValuesFile, ShmError> {
         let (path, words) =
             (self.channel.segment_path(number), self.geometry.segment_words(number));
         let file = channel::open(&path, true)?;
@@ -528,7 +535,7 @@ impl Engine {
         beat(&self.ring);
     }
 
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), ShmError> {
         self.ring.release();
         self.ring.store(header::STATE, state::DONE);
         // A reader that raises its flag only now misses this, and checks again after at most the reader's `SLICE`.
@@ -539,18 +546,18 @@ impl Engine {
 
 /// Creates waiters file and ring and returns the ring.
 fn create_files(
-    channel: &Channel,
+    channel: &ShmChannel,
     geometry: &Geometry,
     schema: &Schema,
     readers: Readers,
-    identity: &Identity,
-) -> Result<WriteMap, Error> {
+    identity: &ProcessIdentity,
+) -> Result<WriteMap, ShmError> {
     channel.remove_segments()?;
     create_waiters(channel, readers)?;
     create_ring(channel, geometry, schema, readers, identity)
 }
 
-fn create_waiters(channel: &Channel, readers: Readers) -> Result<(), Error> {
+fn create_waiters(channel: &ShmChannel, readers: Readers) -> Result<(), ShmError> {
     let sizes = (WAITERS_WORDS, WAITERS_WORDS);
     channel.create(&channel.waiters_path(), sizes, readers, true, |file, path| {
         let map = WriteMap::new(file, path, WAITERS_WORDS)?;
@@ -560,7 +567,7 @@ fn create_waiters(channel: &Channel, readers: Readers) -> Result<(), Error> {
     })
 }
 
-fn open_waiters(channel: &Channel, readers: Readers) -> Result<(File, WriteMap), Error> {
+fn open_waiters(channel: &ShmChannel, readers: Readers) -> Result<(File, WriteMap), ShmError> {
     let path = channel.waiters_path();
     let file = channel::open(&path, true)?;
     channel::permit(&file, &path, readers, true)?;
@@ -570,12 +577,12 @@ fn open_waiters(channel: &Channel, readers: Readers) -> Result<(File, WriteMap),
 }
 
 fn create_ring(
-    channel: &Channel,
+    channel: &ShmChannel,
     geometry: &Geometry,
     schema: &Schema,
     readers: Readers,
-    identity: &Identity,
-) -> Result<WriteMap, Error> {
+    identity: &ProcessIdentity,
+) -> Result<WriteMap, ShmError> {
     let words = geometry.ring_words();
     channel.create(&channel.ring_path(), (words, words), readers, false, |file, path| {
         let map = WriteMap::new(file, path, words)?;
@@ -597,7 +604,7 @@ fn create_ring(
 }
 
 /// Checks that a file is this channel's segment `number`.
-pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result<(), Error> {
+pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result<(), ShmError> {
     layout::check_kind(map, layout::SEGMENT_MAGIC)?;
     match map.load(segment::ID) == id && map.load(segment::NUMBER) == number as u64 {
         true => Ok(()),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 use tickwire_shm::{
-    Attempt, Channel, Error, Event, READERS_COUNTED_MAX, Reader, ReaderWait, Schema, Start, Writer,
-    WriterOptions,
+    READERS_COUNTED_MAX, ReaderWait, Schema, ShmChannel, ShmError, ShmEvent, ShmOperation,
+    ShmReader, ShmWriter, Start, WriterOptions,
 };
 use tickwire_testing::{Need, skip};
 
@@ -26,11 +26,11 @@ fn samples_come_in_order_then_done_with_their_number() {
     for number in 0..10 {
         assert_eq!(text(reader.wait(SECOND)), Some((number, number.to_string())));
     }
-    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Done { samples: 10, seq_num: 10 }));
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(ShmEvent::Done { samples: 10, seq_num: 10 }));
     assert_eq!(reader.wait(Duration::from_millis(1)).unwrap(), None, "nothing follows the end");
     assert!(!scene.channel.is_open());
-    let refused = Reader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Block);
-    assert!(matches!(refused, Err(Error::NoChannel { .. })), "{refused:?}");
+    let refused = ShmReader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Block);
+    assert!(matches!(refused, Err(ShmError::NoChannel { .. })), "{refused:?}");
 }
 
 #[test]
@@ -41,15 +41,17 @@ fn a_lapped_reader_learns_exactly_what_it_lost() {
     for _ in 0..8 {
         writer.publish(b"").unwrap();
     }
-    assert!(matches!(reader.poll().unwrap(), Some(Event::Sample(sample)) if sample.seq_num == 0));
+    assert!(
+        matches!(reader.poll().unwrap(), Some(ShmEvent::Sample(sample)) if sample.seq_num == 0)
+    );
     for _ in 0..20 {
         writer.publish(b"").unwrap();
     }
-    assert_eq!(reader.poll().unwrap(), Some(Event::Gap { from: 1, to: 24 }));
+    assert_eq!(reader.poll().unwrap(), Some(ShmEvent::Gap { from: 1, to: 24 }));
     assert_eq!(reader.behind().unwrap(), 4, "half a ring");
     for seq_num in 24..28 {
         assert!(
-            matches!(reader.poll().unwrap(), Some(Event::Sample(sample)) if sample.seq_num == seq_num)
+            matches!(reader.poll().unwrap(), Some(ShmEvent::Sample(sample)) if sample.seq_num == seq_num)
         );
     }
     assert_eq!(reader.poll().unwrap(), None);
@@ -69,10 +71,10 @@ fn a_writer_that_waits_for_room_laps_no_reader_that_states_its_position() {
         }
         assert_eq!(writer.next_seq_num(), seq_num + 8, "the whole ring is used");
         assert!(
-            matches!(reader.poll().unwrap(), Some(Event::Sample(sample)) if sample.seq_num == seq_num)
+            matches!(reader.poll().unwrap(), Some(ShmEvent::Sample(sample)) if sample.seq_num == seq_num)
         );
     }
-    assert!(matches!(other.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
+    assert!(matches!(other.poll().unwrap(), Some(ShmEvent::Gap { from: 0, .. })));
     while reader.poll().unwrap().is_some() {}
     // The writer also waits for a reader that attaches later.
     let mut late = scene.reader(Start::Now, ReaderWait::Block);
@@ -163,7 +165,7 @@ fn a_reader_that_was_passed_over_is_waited_for_again_once_it_reads() {
         writer.publish(b"").unwrap();
     }
     assert_eq!(writer.backlog().unwrap(), Some(8), "the rest of what it has not read is lost");
-    assert!(matches!(reader.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
+    assert!(matches!(reader.poll().unwrap(), Some(ShmEvent::Gap { from: 0, .. })));
     while reader.poll().unwrap().is_some() {}
     let next = writer.next_seq_num();
     while writer.has_room().unwrap() {
@@ -201,12 +203,12 @@ fn a_writer_and_two_readers_that_state_their_positions_lose_nothing() {
             let mut next = 0;
             loop {
                 match reader.wait(SECOND).unwrap() {
-                    Some(Event::Sample(sample)) => {
+                    Some(ShmEvent::Sample(sample)) => {
                         assert_eq!(sample.bytes, sample.seq_num.to_le_bytes());
                         assert_eq!(sample.seq_num, next);
                         next += 1;
                     }
-                    Some(Event::Done { .. }) => return next,
+                    Some(ShmEvent::Done { .. }) => return next,
                     other => panic!("{other:?}"),
                 }
             }
@@ -266,7 +268,7 @@ fn a_late_joiner_reads_the_last_values_and_goes_on_behind_them() {
     let key = writer.key(b"key7").unwrap();
     writer.publish_keyed(key, b"next").unwrap();
     assert_eq!(text(reader.poll()), Some((300, "next".into())));
-    assert!(matches!(reader.key(100), Err(Error::Key)));
+    assert!(matches!(reader.key(100), Err(ShmError::Key)));
 }
 
 #[test]
@@ -274,9 +276,9 @@ fn a_writer_dropped_without_an_end_is_followed_by_the_next_one() {
     let scene = Scene::new("restart", 8);
     let mut writer = scene.writer();
     let mut reader = scene.reader(Start::Now, ReaderWait::Block);
-    let busy = Writer::open(&scene.channel, &scene.schema, &scene.options);
+    let busy = ShmWriter::open(&scene.channel, &scene.schema, &scene.options);
     let own = u64::from(std::process::id());
-    assert!(matches!(busy, Err(Error::Busy { pid }) if pid == own), "{busy:?}");
+    assert!(matches!(busy, Err(ShmError::Busy { pid }) if pid == own), "{busy:?}");
     let key = writer.key(b"k").unwrap();
     writer.publish_keyed(key, b"old").unwrap();
     drop(writer);
@@ -289,9 +291,9 @@ fn a_writer_dropped_without_an_end_is_followed_by_the_next_one() {
     writer.finish().unwrap();
 
     assert_eq!(text(reader.wait(SECOND)), Some((0, "old".into())));
-    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Restarted { epoch: 2, at: 1 }));
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(ShmEvent::Restarted { epoch: 2, at: 1 }));
     assert_eq!(text(reader.wait(SECOND)), Some((1, "new".into())));
-    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Done { samples: 1, seq_num: 2 }));
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(ShmEvent::Done { samples: 1, seq_num: 2 }));
 }
 
 #[test]
@@ -300,8 +302,8 @@ fn a_writer_with_other_sizes_replaces_the_channel() {
     drop(scene.writer());
     let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     let options = WriterOptions { sample_bytes: 64, ..scene.options.clone() };
-    let mut writer = Writer::open(&scene.channel, &scene.schema, &options).unwrap();
-    assert_eq!(reader.wait(SECOND).unwrap(), Some(Event::Replaced));
+    let mut writer = ShmWriter::open(&scene.channel, &scene.schema, &options).unwrap();
+    assert_eq!(reader.wait(SECOND).unwrap(), Some(ShmEvent::Replaced));
     let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     writer.publish(&[b'x'; 64]).unwrap();
     assert_eq!(text(reader.wait(SECOND)), Some((0, "x".repeat(64))));
@@ -312,12 +314,13 @@ fn another_type_is_refused_by_name() {
     let scene = Scene::new("type", 8);
     let _writer = scene.writer();
     let wanted = Schema::new("Trade", b"struct Trade { double price; };").unwrap();
-    let refused = Reader::open(&scene.channel, &wanted, Start::Now, ReaderWait::Block).unwrap_err();
+    let refused =
+        ShmReader::open(&scene.channel, &wanted, Start::Now, ReaderWait::Block).unwrap_err();
     let message = refused.to_string();
     assert!(message.contains("samples are Text ") && message.contains("wants Trade "), "{message}");
     let changed = Schema::new("Text", b"another definition").unwrap();
-    let refused = Reader::open(&scene.channel, &changed, Start::Now, ReaderWait::Block);
-    assert!(matches!(refused, Err(Error::Schema { .. })), "{refused:?}");
+    let refused = ShmReader::open(&scene.channel, &changed, Start::Now, ReaderWait::Block);
+    assert!(matches!(refused, Err(ShmError::Schema { .. })), "{refused:?}");
 }
 
 #[test]
@@ -330,12 +333,12 @@ fn a_channel_that_cannot_be_created_leaves_no_files() {
         return skip(Need::Machine, "/dev/shm is missing or has no limit below 384 GiB");
     }
     let directory = format!("/dev/shm/tickwire-shm-{}-not-created", std::process::id());
-    let channel = Channel::in_directory(&directory, "large").unwrap();
+    let channel = ShmChannel::in_directory(&directory, "large").unwrap();
     let scene = Scene::new("not-created", 1 << 26);
     let sample_bytes = (BYTES >> 26) as usize;
     let options = WriterOptions { sample_bytes, ..scene.options.clone() };
-    let error = Writer::open(&channel, &scene.schema, &options).unwrap_err();
-    assert!(matches!(error, Error::Io { attempt: Attempt::Reserve, .. }), "{error:?}");
+    let error = ShmWriter::open(&channel, &scene.schema, &options).unwrap_err();
+    assert!(matches!(error, ShmError::Io { attempt: ShmOperation::Reserve, .. }), "{error:?}");
     let remains: Vec<_> = std::fs::read_dir(&directory).unwrap().collect();
     std::fs::remove_dir_all(&directory).unwrap();
     assert!(remains.is_empty(), "{remains:?}");
@@ -346,9 +349,9 @@ fn what_has_no_room_is_refused_and_nothing_is_published() {
     let scene = Scene::new("room", 8);
     let mut writer = scene.writer();
     let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
-    assert!(matches!(writer.publish(&[0; 41]), Err(Error::SampleLength { len: 41, max: 40 })));
-    assert!(matches!(writer.key(b""), Err(Error::Key)));
-    assert!(matches!(writer.key(b"much too long"), Err(Error::Key)));
+    assert!(matches!(writer.publish(&[0; 41]), Err(ShmError::SampleLength { len: 41, max: 40 })));
+    assert!(matches!(writer.key(b""), Err(ShmError::Key)));
+    assert!(matches!(writer.key(b"much too long"), Err(ShmError::Key)));
     assert_eq!(reader.poll().unwrap(), None);
     assert_eq!(writer.next_seq_num(), 0);
 }
@@ -453,14 +456,14 @@ fn last_values_outlive_the_channel_for_readers_that_have_mapped_them() {
     }
     writer.finish().unwrap();
     reader.map_last_values().unwrap();
-    assert!(matches!(reader.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
+    assert!(matches!(reader.poll().unwrap(), Some(ShmEvent::Gap { from: 0, .. })));
     let mut values = reader.peek_last_values().unwrap();
     for key in 0..16 {
         let sample = values.next().unwrap().unwrap();
         assert_eq!((sample.key, sample.bytes), (Some(key), &[key as u8][..]));
     }
     assert!(values.next().unwrap().is_none());
-    assert!(matches!(other.last_values().unwrap().next(), Err(Error::NoChannel { .. })));
+    assert!(matches!(other.last_values().unwrap().next(), Err(ShmError::NoChannel { .. })));
 }
 
 #[test]
@@ -482,8 +485,8 @@ fn room_for_the_first_keys_can_be_reserved() {
     assert_eq!((size("values.0"), size("values.1")), (reserved, 4096), "no key is in the second");
     let options = WriterOptions { key_bytes: 0, ..scene.options.clone() };
     drop(writer);
-    let mut writer = Writer::open(&scene.channel, &scene.schema, &options).unwrap();
-    assert!(matches!(writer.reserve_keys(), Err(Error::Key)));
+    let mut writer = ShmWriter::open(&scene.channel, &scene.schema, &options).unwrap();
+    assert!(matches!(writer.reserve_keys(), Err(ShmError::Key)));
 }
 
 #[test]
@@ -500,7 +503,7 @@ fn every_way_of_waiting_wakes_up_for_a_sample_and_for_the_end() {
                 assert_eq!(text(reader.wait(SECOND)), Some((0, "late".into())));
                 assert_eq!(
                     reader.wait(SECOND).unwrap(),
-                    Some(Event::Done { samples: 1, seq_num: 1 })
+                    Some(ShmEvent::Done { samples: 1, seq_num: 1 })
                 );
             });
             std::thread::sleep(Duration::from_millis(20));
@@ -525,17 +528,17 @@ fn readers_follow_a_fast_writer_without_a_wrong_sample() {
                 let mut next = 0;
                 loop {
                     match reader.wait(SECOND).unwrap().expect("in time") {
-                        Event::Sample(sample) => {
+                        ShmEvent::Sample(sample) => {
                             assert_eq!(sample.seq_num, next);
                             let words = sample.bytes.chunks_exact(8);
                             assert!(words.into_iter().all(|word| word == next.to_le_bytes()));
                             next += 1;
                         }
-                        Event::Gap { from, to } => {
+                        ShmEvent::Gap { from, to } => {
                             assert_eq!(from, next);
                             next = to;
                         }
-                        Event::Done { seq_num, .. } => {
+                        ShmEvent::Done { seq_num, .. } => {
                             break assert_eq!((next, seq_num), (COUNT, COUNT));
                         }
                         other => panic!("{other:?}"),
@@ -558,14 +561,14 @@ fn a_wait_for_several_channels_ends_with_the_first_sample() {
     let mut writers = scenes.each_ref().map(Scene::writer);
     let mut readers = scenes.each_ref().map(|scene| scene.reader(Start::Now, ReaderWait::Block));
     let mut all = readers.each_mut();
-    assert!(!Reader::wait_any(&mut all, Duration::from_millis(5)).unwrap(), "timed out");
+    assert!(!ShmReader::wait_any(&mut all, Duration::from_millis(5)).unwrap(), "timed out");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(20));
             writers[1].publish(b"first").unwrap();
         });
         let begun = std::time::Instant::now();
-        assert!(Reader::wait_any(&mut all, SECOND).unwrap());
+        assert!(ShmReader::wait_any(&mut all, SECOND).unwrap());
         assert!(begun.elapsed() < SECOND / 2);
     });
     let found = readers.each_mut().map(|reader| text(reader.poll()));

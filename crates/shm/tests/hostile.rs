@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, symlink};
 use std::time::{Duration, Instant};
-use tickwire_shm::{Channel, Damage, Error, Event, Reader, ReaderWait, Start, Writer};
+use tickwire_shm::{
+    Damage, ReaderWait, ShmChannel, ShmError, ShmEvent, ShmReader, ShmWriter, Start,
+};
 
 const SHORT: Duration = Duration::from_millis(250);
 
@@ -27,23 +29,23 @@ fn overwrite(scene: &Scene, kind: &str, word: u64, value: u64) {
     file.write_all_at(&value.to_le_bytes(), word * 8).unwrap();
 }
 
-fn opened(scene: &Scene) -> Result<Reader, Error> {
-    Reader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin)
+fn opened(scene: &Scene) -> Result<ShmReader, ShmError> {
+    ShmReader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin)
 }
 
 #[test]
 fn each_word_of_the_header_is_checked() {
-    type IsExpected = fn(&Error) -> bool;
+    type IsExpected = fn(&ShmError) -> bool;
     let cases: [(u64, u64, IsExpected); 9] = [
-        (0, 7, |error| matches!(error, Error::Damaged(Damage::Magic))),
-        (1, 9, |error| matches!(error, Error::Version { found: 9 })),
-        (2, u64::MAX, |error| matches!(error, Error::Damaged(Damage::Sizes))),
-        (3, 16, |error| matches!(error, Error::Damaged(Damage::Short))),
-        (3, 6, |error| matches!(error, Error::Damaged(Damage::Sizes))),
-        (4, 1 << 40, |error| matches!(error, Error::Damaged(Damage::Sizes))),
-        (6, 1, |error| matches!(error, Error::Schema { .. })),
-        (7, 1 << 60, |error| matches!(error, Error::Damaged(Damage::SchemaName))),
-        (64, u64::MAX, |error| matches!(error, Error::Damaged(Damage::Head))),
+        (0, 7, |error| matches!(error, ShmError::Damaged(Damage::Magic))),
+        (1, 9, |error| matches!(error, ShmError::Version { found: 9 })),
+        (2, u64::MAX, |error| matches!(error, ShmError::Damaged(Damage::Sizes))),
+        (3, 16, |error| matches!(error, ShmError::Damaged(Damage::Short))),
+        (3, 6, |error| matches!(error, ShmError::Damaged(Damage::Sizes))),
+        (4, 1 << 40, |error| matches!(error, ShmError::Damaged(Damage::Sizes))),
+        (6, 1, |error| matches!(error, ShmError::Schema { .. })),
+        (7, 1 << 60, |error| matches!(error, ShmError::Damaged(Damage::SchemaName))),
+        (64, u64::MAX, |error| matches!(error, ShmError::Damaged(Damage::Head))),
     ];
     for (word, value, is_expected) in cases {
         let scene = abandoned("header");
@@ -60,17 +62,17 @@ fn a_sample_longer_than_its_slot_is_damage() {
     // Overwrites the length of sample 16, in slot 0.
     overwrite(&scene, "ring", 512 + 1, 41);
     let error = reader.poll().unwrap_err();
-    assert!(matches!(error, Error::Damaged(Damage::Length)), "{error:?}");
+    assert!(matches!(error, ShmError::Damaged(Damage::Length)), "{error:?}");
 }
 
 #[test]
 fn a_head_ahead_of_the_slots_is_damage_once_the_reader_has_waited() {
     let scene = abandoned("ahead");
     let mut reader =
-        Reader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Block).unwrap();
+        ShmReader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Block).unwrap();
     overwrite(&scene, "ring", 64, 1000);
     let error = reader.wait(SHORT).unwrap_err();
-    assert!(matches!(error, Error::Damaged(Damage::Head)), "{error:?}");
+    assert!(matches!(error, ShmError::Damaged(Damage::Head)), "{error:?}");
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn a_file_that_is_cut_under_a_reader_is_an_error() {
         // the head.
         let expected = if len.is_multiple_of(4096) { Damage::Truncated } else { Damage::Head };
         assert!(
-            matches!(error, Error::Damaged(damage) if damage == expected),
+            matches!(error, ShmError::Damaged(damage) if damage == expected),
             "cut to {len}: {error:?}"
         );
     }
@@ -112,7 +114,7 @@ fn last_values_that_are_cut_are_an_error() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{error:?}");
+    assert!(matches!(error, ShmError::Damaged(Damage::Truncated)), "{error:?}");
 }
 
 #[test]
@@ -128,9 +130,9 @@ fn a_writer_whose_ring_or_last_values_are_cut_gets_an_error() {
         publish().unwrap();
         OpenOptions::new().write(true).open(scene.file(file)).unwrap().set_len(0).unwrap();
         let error = publish().unwrap_err();
-        assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{file}: {error:?}");
+        assert!(matches!(error, ShmError::Damaged(Damage::Truncated)), "{file}: {error:?}");
         let error = publish().unwrap_err();
-        assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{file}: {error:?}");
+        assert!(matches!(error, ShmError::Damaged(Damage::Truncated)), "{file}: {error:?}");
     }
 }
 
@@ -148,7 +150,7 @@ fn a_writer_whose_files_are_cut_and_made_longer_again_gets_an_error() {
         cut.set_len(0).unwrap();
         cut.set_len(len).unwrap();
         let error = (0..2000).find_map(|_| writer.publish(b"sample").err());
-        assert!(matches!(error, Some(Error::Damaged(Damage::Truncated))), "{file}: {error:?}");
+        assert!(matches!(error, Some(ShmError::Damaged(Damage::Truncated))), "{file}: {error:?}");
     }
 }
 
@@ -165,7 +167,7 @@ fn readers_follow_to_a_waiters_file_that_a_new_writer_has_made() {
         overwrite(&scene, "waiters", 0, 0);
         drop(writer);
         let mut writer = scene.writer();
-        assert!(matches!(reader.poll().unwrap(), Some(Event::Restarted { .. })));
+        assert!(matches!(reader.poll().unwrap(), Some(ShmEvent::Restarted { .. })));
         assert_eq!(writer.readers().unwrap(), 1);
         while writer.has_room().unwrap() {
             writer.publish(b"").unwrap();
@@ -216,7 +218,7 @@ fn a_waiters_file_that_is_damaged_locks_no_reader_out() {
         let begun = Instant::now();
         let sleeper = std::thread::spawn(move || {
             let [one, other] = &mut readers;
-            Reader::wait_any(&mut [one, other], Duration::from_secs(20)).unwrap()
+            ShmReader::wait_any(&mut [one, other], Duration::from_secs(20)).unwrap()
         });
         std::thread::sleep(SHORT);
         writer.publish(b"sample").unwrap();
@@ -231,19 +233,19 @@ fn what_is_no_file_is_refused_and_does_not_block() {
     let ring = scene.file("ring");
     fs::remove_file(&ring).unwrap();
     nix::unistd::mkfifo(&ring, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert!(matches!(opened(&scene), Err(Error::Io { .. })));
+    assert!(matches!(opened(&scene), Err(ShmError::Io { .. })));
     assert!(matches!(
-        Writer::open(&scene.channel, &scene.schema, &scene.options),
-        Err(Error::Io { .. })
+        ShmWriter::open(&scene.channel, &scene.schema, &scene.options),
+        Err(ShmError::Io { .. })
     ));
     fs::remove_file(&ring).unwrap();
     let elsewhere = scene.directory.join("elsewhere");
     File::create(&elsewhere).unwrap();
     symlink(&elsewhere, &ring).unwrap();
-    assert!(matches!(opened(&scene), Err(Error::Io { .. })));
+    assert!(matches!(opened(&scene), Err(ShmError::Io { .. })));
     assert!(matches!(
-        Writer::open(&scene.channel, &scene.schema, &scene.options),
-        Err(Error::Io { .. })
+        ShmWriter::open(&scene.channel, &scene.schema, &scene.options),
+        Err(ShmError::Io { .. })
     ));
 }
 
@@ -253,8 +255,8 @@ fn a_directory_in_which_others_write_is_refused() {
     let scene = Scene::new("open-directory", 8);
     fs::create_dir(&scene.directory).unwrap();
     fs::set_permissions(&scene.directory, fs::Permissions::from_mode(0o777)).unwrap();
-    let refused = Writer::open(&scene.channel, &scene.schema, &scene.options);
-    assert!(matches!(refused, Err(Error::Directory { .. })), "{refused:?}");
+    let refused = ShmWriter::open(&scene.channel, &scene.schema, &scene.options);
+    assert!(matches!(refused, Err(ShmError::Directory { .. })), "{refused:?}");
 }
 
 #[test]
@@ -265,23 +267,23 @@ fn readers_trust_no_directory_that_others_write_to_or_that_is_elsewhere() {
         fs::set_permissions(&scene.directory, fs::Permissions::from_mode(mode)).unwrap();
     };
     set_mode(0o777);
-    assert!(matches!(opened(&scene), Err(Error::Directory { .. })));
+    assert!(matches!(opened(&scene), Err(ShmError::Directory { .. })));
     set_mode(0o755);
     assert!(opened(&scene).is_ok());
     let link = scene.directory.with_extension("link");
     let _ = fs::remove_file(&link);
     symlink(&scene.directory, &link).unwrap();
-    let channel = Channel::in_directory(&link, scene.channel.name()).unwrap();
-    let refused = Reader::open(&channel, &scene.schema, Start::Oldest, ReaderWait::Spin);
+    let channel = ShmChannel::in_directory(&link, scene.channel.name()).unwrap();
+    let refused = ShmReader::open(&channel, &scene.schema, Start::Oldest, ReaderWait::Spin);
     fs::remove_file(&link).unwrap();
-    assert!(matches!(refused, Err(Error::Directory { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ShmError::Directory { .. })), "{refused:?}");
     // Another user's file in this user's directory; then another user's directory.
     if nix::unistd::chown(&scene.file("ring"), Some(65_534.into()), None).is_ok() {
-        assert!(matches!(opened(&scene), Err(Error::Directory { owner: 65_534, .. })));
+        assert!(matches!(opened(&scene), Err(ShmError::Directory { owner: 65_534, .. })));
         let owner = nix::unistd::Uid::effective().as_raw();
         assert!(tickwire_shm::check_directory(&scene.directory, owner).is_ok());
         let refused = tickwire_shm::check_directory(&scene.directory, 65_534);
-        assert!(matches!(refused, Err(Error::Directory { .. })));
+        assert!(matches!(refused, Err(ShmError::Directory { .. })));
     }
 }
 
@@ -289,13 +291,14 @@ fn readers_trust_no_directory_that_others_write_to_or_that_is_elsewhere() {
 fn a_process_maps_more_than_a_thousand_files() {
     let scene = Scene::new("many", 2);
     let open = |number: u32| {
-        let channel = Channel::in_directory(&scene.directory, &format!("many-{number}")).unwrap();
-        let mut writer = Writer::open(&channel, &scene.schema, &scene.options).unwrap();
+        let channel =
+            ShmChannel::in_directory(&scene.directory, &format!("many-{number}")).unwrap();
+        let mut writer = ShmWriter::open(&channel, &scene.schema, &scene.options).unwrap();
         writer.key(b"key").unwrap();
         writer
     };
     // Each writer has three mappings: ring, waiters, last values.
-    let writers: Vec<Writer> = (0..350).map(open).collect();
+    let writers: Vec<ShmWriter> = (0..350).map(open).collect();
     writers.into_iter().for_each(|writer| writer.finish().unwrap());
 }
 
@@ -327,7 +330,7 @@ proptest! {
         if let Ok(mut reader) = opened(&scene) {
             read_all(&mut reader);
         }
-        if let Ok(mut writer) = Writer::open(&scene.channel, &scene.schema, &scene.options) {
+        if let Ok(mut writer) = ShmWriter::open(&scene.channel, &scene.schema, &scene.options) {
             writer.publish(&[1; 40]).unwrap();
             writer.finish().unwrap();
         }
@@ -336,12 +339,12 @@ proptest! {
 }
 
 /// Reads everything. A forged file may yield at most a ring of samples and some events.
-fn read_all(reader: &mut Reader) {
+fn read_all(reader: &mut ShmReader) {
     for turn in 0.. {
         assert!(turn < 100, "no end");
         match reader.poll() {
-            Ok(Some(Event::Sample(sample))) => assert!(sample.bytes.len() <= 40),
-            Ok(Some(Event::Gap { from, to })) => assert!(from < to),
+            Ok(Some(ShmEvent::Sample(sample))) => assert!(sample.bytes.len() <= 40),
+            Ok(Some(ShmEvent::Gap { from, to })) => assert!(from < to),
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => break,
         }

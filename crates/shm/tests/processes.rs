@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use tickwire_shm::{
-    Channel, Error, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
+    ReaderWait, Readers, Schema, ShmChannel, ShmError, ShmEvent, ShmReader, ShmWriter, Start,
+    WriterOptions,
 };
 use tickwire_testing::{Need, skip};
 
@@ -80,14 +81,17 @@ fn options() -> WriterOptions {
     }
 }
 
-fn place(directory: &Path) -> (Channel, Schema) {
-    (Channel::in_directory(directory, "processes").unwrap(), Schema::new("Text", b"text").unwrap())
+fn place(directory: &Path) -> (ShmChannel, Schema) {
+    (
+        ShmChannel::in_directory(directory, "processes").unwrap(),
+        Schema::new("Text", b"text").unwrap(),
+    )
 }
 
 /// Role: publishes until it is killed. Each sample has its sequence number in every word; keys are added as it runs.
 fn write_for_ever(directory: &Path) {
     let (channel, schema) = place(directory);
-    let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
+    let mut writer = ShmWriter::open(&channel, &schema, &options()).unwrap();
     println!("open");
     loop {
         let number = writer.next_seq_num();
@@ -107,24 +111,24 @@ fn read_as(directory: &Path, user: u32) {
         setuid(Uid::from_raw(user)).unwrap();
     }
     let (channel, schema) = place(directory);
-    match Reader::open(&channel, &schema, Start::Now, ReaderWait::Block) {
+    match ShmReader::open(&channel, &schema, Start::Now, ReaderWait::Block) {
         Ok(mut reader) => {
             println!("open");
             loop {
                 match reader.wait(SECOND) {
-                    Ok(Some(Event::Sample(sample))) => println!("{}", sample.seq_num),
+                    Ok(Some(ShmEvent::Sample(sample))) => println!("{}", sample.seq_num),
                     other => println!("{other:?}"),
                 }
             }
         }
-        Err(Error::Io { source, .. }) => println!("refused: {source}"),
+        Err(ShmError::Io { source, .. }) => println!("refused: {source}"),
         Err(error) => println!("refused: {error}"),
     }
 }
 
 /// Follows a channel and checks every sequence number.
 struct Follower {
-    reader: Reader,
+    reader: ShmReader,
     next: u64,
     restarts: u64,
     gone: u64,
@@ -135,21 +139,21 @@ impl Follower {
         let begun = Instant::now();
         while begun.elapsed() < time {
             match self.reader.wait(Duration::from_millis(5)).unwrap() {
-                Some(Event::Sample(sample)) => {
+                Some(ShmEvent::Sample(sample)) => {
                     assert_eq!(sample.seq_num, self.next);
                     let mut words = sample.bytes.chunks_exact(8);
                     assert!(words.all(|word| word == self.next.to_le_bytes()), "a torn sample");
                     self.next += 1;
                 }
-                Some(Event::Gap { from, to }) => {
+                Some(ShmEvent::Gap { from, to }) => {
                     assert!(from == self.next && to > from);
                     self.next = to;
                 }
-                Some(Event::Restarted { at, .. }) => {
+                Some(ShmEvent::Restarted { at, .. }) => {
                     assert_eq!(at, self.next);
                     self.restarts += 1;
                 }
-                Some(Event::WriterGone) => self.gone += 1,
+                Some(ShmEvent::WriterGone) => self.gone += 1,
                 Some(other) => panic!("{other:?}"),
                 None => {}
             }
@@ -163,7 +167,7 @@ fn killed_writers_are_followed() {
     let (channel, schema) = place(&scene.directory);
     let (mut child, mut output) = start(&["write", directory]);
     assert_eq!(line(&mut output), "open");
-    let reader = Reader::open(&channel, &schema, Start::Now, ReaderWait::Block).unwrap();
+    let reader = ShmReader::open(&channel, &schema, Start::Now, ReaderWait::Block).unwrap();
     let mut follower = Follower { next: reader.next_seq_num(), reader, restarts: 0, gone: 0 };
     for turn in 0..12_u64 {
         // Kill the writer at a different point of its loop each time.
@@ -186,7 +190,7 @@ fn killed_writers_are_followed() {
 
     // The last value of each key is the last sample with that key. The writer may have been killed between a value and the
     // head, and the next writer completes that sample.
-    drop(Writer::open(&channel, &schema, &options()).unwrap());
+    drop(ShmWriter::open(&channel, &schema, &options()).unwrap());
     let mut values = follower.reader.last_values().unwrap();
     let head = values.seq_num();
     let mut found = 0;
@@ -217,7 +221,7 @@ fn until_stopped(pid: Pid) {
 fn a_stopped_reader_has_a_gap() {
     let scene = Scene::new("stopped", 0);
     let (channel, schema) = place(&scene.directory);
-    let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
+    let mut writer = ShmWriter::open(&channel, &schema, &options()).unwrap();
     let (child, mut output) = start(&["read", scene.directory.to_str().unwrap(), "0"]);
     assert_eq!(line(&mut output), "open");
     writer.publish(b"0").unwrap();
@@ -237,7 +241,7 @@ fn a_stopped_reader_has_a_gap() {
 fn a_killed_sleeper_is_forgotten() {
     let scene = Scene::new("sleeper", 0);
     let (channel, schema) = place(&scene.directory);
-    let mut writer = Writer::open(&channel, &schema, &options()).unwrap();
+    let mut writer = ShmWriter::open(&channel, &schema, &options()).unwrap();
     let (child, mut output) = start(&["read", scene.directory.to_str().unwrap(), "0"]);
     assert_eq!(line(&mut output), "open");
     let flag = || {
@@ -259,8 +263,9 @@ fn the_group_decides() {
     let scene = Scene::new("group", 0);
     let directory = scene.directory.to_str().unwrap();
     let (channel, schema) = place(&scene.directory);
-    let open =
-        |readers| Writer::open(&channel, &schema, &WriterOptions { readers, ..options() }).unwrap();
+    let open = |readers| {
+        ShmWriter::open(&channel, &schema, &WriterOptions { readers, ..options() }).unwrap()
+    };
     let user = NOBODY.to_string();
     for readers in [Readers::Owner, Readers::Group(None)] {
         let _writer = open(readers);

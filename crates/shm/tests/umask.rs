@@ -8,7 +8,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::geteuid;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use tickwire_shm::{Channel, Error, Readers, Writer};
+use tickwire_shm::{Readers, ShmChannel, ShmError, ShmWriter};
 
 #[test]
 fn readers_get_in_whatever_the_umask_is_and_no_writer_stands_in_for_another_user() {
@@ -22,8 +22,8 @@ fn readers_get_in_whatever_the_umask_is_and_no_writer_stands_in_for_another_user
 
     let directory = scene.directory.join("of-another-user");
     let other = geteuid().as_raw() + 1;
-    let channel = Channel::in_directory(&directory, "prices").unwrap().trusting(other);
-    let refused = Writer::open(&channel, &scene.schema, &scene.options).err();
-    assert!(matches!(refused, Some(Error::Directory { owner, .. }) if owner == other));
+    let channel = ShmChannel::in_directory(&directory, "prices").unwrap().trusting(other);
+    let refused = ShmWriter::open(&channel, &scene.schema, &scene.options).err();
+    assert!(matches!(refused, Some(ShmError::Directory { owner, .. }) if owner == other));
     assert!(!directory.exists());
 }

@@ -3,11 +3,13 @@
 use crate::reception::BATCH_NS;
 use crate::scenario::{Resets, Scenario};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tickwire_exchange::Error;
-use tickwire_exchange::day::{Channel, Day, DayOptions, DayPacket, Moment, SequenceNumbers};
+use tickwire_exchange::ExchangeError;
+use tickwire_exchange::day::{
+    Day, DayChannel, DayOptions, DayPacket, SequenceNumbers, UpdatePosition,
+};
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
-use tickwire_feed::handler::Source;
-use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
+use tickwire_feed::handler::FeedLine;
+use tickwire_net::inject::{Arrival, Faults, ScheduledLine, SentPacket, schedule};
 
 /// Number of final packets of updates that arrive on every line, so that the handler knows the end
 /// of the feed.
@@ -19,7 +21,7 @@ const QUIET_HOLDS: u64 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     pub(crate) at_ns: u64,
-    pub(crate) source: Source,
+    pub(crate) source: FeedLine,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -41,17 +43,17 @@ pub(crate) struct Played {
 }
 
 /// Index of each packet of updates, by epoch and sequence number.
-pub(crate) type Indexes = BTreeMap<(u32, u64), usize>;
+pub(crate) type PacketIndexes = BTreeMap<(u32, u64), usize>;
 
 /// Generates the day and sends its packets through the faulty lines.
-pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
+pub(crate) fn play(scenario: &Scenario) -> Result<Played, ExchangeError> {
     let mut day = Day::new(&scenario.day)?;
     let mut sent = Vec::new();
     while let Some(packet) = day.next_packet()? {
         sent.push(packet);
     }
     let updates: Vec<DayPacket> =
-        sent.iter().filter(|p| p.channel == Channel::Updates).cloned().collect();
+        sent.iter().filter(|p| p.channel == DayChannel::Updates).cloned().collect();
     let end_ns = updates.last().map_or(0, |last| last.sent_ns);
     let other = other_channel(scenario, &updates, end_ns)?;
     let first_ns = |packets: &[DayPacket]| packets.first().map(|packet| packet.sent_ns);
@@ -66,19 +68,19 @@ pub(crate) fn play(scenario: &Scenario) -> Result<Played, Error> {
     incoming.extend(beside(scenario, &sent, quiet_ns));
     // Updates come first among equal times.
     incoming.sort_by_key(|incoming| {
-        (incoming.at_ns, !matches!(incoming.source, Source::Incremental(_)))
+        (incoming.at_ns, !matches!(incoming.source, FeedLine::Incremental(_)))
     });
     let (arrived, in_time) = told(scenario, &updates, &incoming);
     let updates = updates.into_iter().filter(|packet| packet.seq_num.is_some()).collect();
     Ok(Played { day, updates, incoming, arrived, in_time, origin_ns, other_last })
 }
 
-fn sent<'p>(packets: impl IntoIterator<Item = &'p DayPacket>) -> Vec<Sent<'p>> {
-    let sent = |packet: &'p DayPacket| Sent { sent_ns: packet.sent_ns, bytes: &packet.bytes };
+fn sent<'p>(packets: impl IntoIterator<Item = &'p DayPacket>) -> Vec<SentPacket<'p>> {
+    let sent = |packet: &'p DayPacket| SentPacket { sent_ns: packet.sent_ns, bytes: &packet.bytes };
     packets.into_iter().map(sent).collect()
 }
 
-fn scheduled<'p>(packets: Vec<Sent<'p>>, faults: Faults) -> ScheduledLine<'p> {
+fn scheduled<'p>(packets: Vec<SentPacket<'p>>, faults: Faults) -> ScheduledLine<'p> {
     ScheduledLine { packets, other: Vec::new(), faults }
 }
 
@@ -89,7 +91,7 @@ fn other_channel(
     scenario: &Scenario,
     updates: &[DayPacket],
     end_ns: u64,
-) -> Result<Vec<DayPacket>, Error> {
+) -> Result<Vec<DayPacket>, ExchangeError> {
     let is_carried = scenario.lines.iter().flatten().any(|line| line.wrong_line.is_some());
     let start_ns = updates.first().map_or(0, |first| first.sent_ns);
     let passed = scenario.wrong_midway().and_then(|wrong| {
@@ -102,7 +104,7 @@ fn other_channel(
         let mut day = Day::new(&DayOptions { seed, ..scenario.day.clone() })?;
         while let Some(mut packet) = day.next_packet()? {
             packet.sent_ns = packet.sent_ns.saturating_sub(scenario.other_lead_ns);
-            let is_carried = packet.channel == Channel::Updates
+            let is_carried = packet.channel == DayChannel::Updates
                 && packet.sent_ns <= end_ns
                 && passed.is_none_or(|passed| packet.seq_num > Some(passed));
             packets.extend(Some(packet).filter(|_| is_carried));
@@ -118,14 +120,14 @@ fn is_reset(packet: &DayPacket) -> bool {
 /// True if no later packet reveals the loss of this packet: it changes books without an RptSeq of
 /// their own.
 fn is_critical(packet: &DayPacket, resets: Resets) -> bool {
-    use tickwire_exchange::Value;
+    use tickwire_exchange::DraftValue;
     packet.messages.iter().any(|draft| match (draft.template, draft.fields.last()) {
         ("SequenceReset", _) => resets == Resets::Told,
         // An entry that empties a session's or the channel's books has neither instrument nor
         // RptSeq.
-        ("MDIncrementalRefresh", Some(Value::Sequence(entries))) => {
-            entries.iter().any(|entry| entry[1] == Value::Text("J") && entry[6] == Value::Absent)
-        }
+        ("MDIncrementalRefresh", Some(DraftValue::Sequence(entries))) => entries
+            .iter()
+            .any(|entry| entry[1] == DraftValue::Text("J") && entry[6] == DraftValue::Absent),
         _ => false,
     })
 }
@@ -156,13 +158,13 @@ fn lines(scenario: &Scenario, updates: &[DayPacket], other: &[DayPacket]) -> Vec
         let needed = needed.filter(|(sent_ns, ..)| *sent_ns < dead_ns);
         incoming.extend(needed.map(|(_, at_ns, bytes)| Incoming {
             at_ns,
-            source: Source::Incremental(Line::ALL[index]),
+            source: FeedLine::Incremental(Line::ALL[index]),
             bytes,
         }));
     }
     incoming.extend(arrivals.into_iter().map(|arrival| Incoming {
         at_ns: arrival.at_ns,
-        source: Source::Incremental(Line::ALL[arrival.line]),
+        source: FeedLine::Incremental(Line::ALL[arrival.line]),
         bytes: arrival.bytes,
     }));
     incoming
@@ -194,36 +196,36 @@ fn guaranteed<'p>(
 /// Returns snapshots and definitions. The last round of snapshots arrives completely, after
 /// everything else.
 fn beside(scenario: &Scenario, all: &[DayPacket], quiet_ns: u64) -> Vec<Incoming> {
-    let is_update = |packet: &DayPacket| packet.channel == Channel::Updates;
+    let is_update = |packet: &DayPacket| packet.channel == DayChannel::Updates;
     let last = all.iter().rposition(is_update).map_or(0, |last| last + 1);
     let of = |channel| move |packet: &&DayPacket| packet.channel == channel;
-    let snapshots = sent(all[..last].iter().filter(of(Channel::Snapshots)));
+    let snapshots = sent(all[..last].iter().filter(of(DayChannel::Snapshots)));
     let lines = [scheduled(snapshots, scenario.snapshots)];
     let mut incoming: Vec<Incoming> = schedule(&lines, &[], !scenario.seed)
         .into_iter()
         .map(|arrival| Incoming {
             at_ns: arrival.at_ns,
-            source: Source::Snapshot(Line::A),
+            source: FeedLine::Snapshot(Line::A),
             bytes: arrival.bytes,
         })
         .collect();
-    let definitions = all.iter().filter(of(Channel::Instruments));
+    let definitions = all.iter().filter(of(DayChannel::Instruments));
     incoming.extend(definitions.map(|packet| Incoming {
         at_ns: packet.sent_ns,
-        source: Source::Definitions(Line::A),
+        source: FeedLine::Definitions(Line::A),
         bytes: packet.bytes.clone(),
     }));
-    let round = all[last..].iter().filter(of(Channel::Snapshots));
+    let round = all[last..].iter().filter(of(DayChannel::Snapshots));
     incoming.extend((0..).zip(round).map(|(index, packet)| Incoming {
         at_ns: quiet_ns + index * 1_000,
-        source: Source::Snapshot(Line::A),
+        source: FeedLine::Snapshot(Line::A),
         bytes: packet.bytes.clone(),
     }));
     incoming
 }
 
 /// Epochs and sequence numbers of packets.
-type Numbers = BTreeSet<(u32, u64)>;
+type PacketSet = BTreeSet<(u32, u64)>;
 
 /// Returns the number of packets or messages that the handler holds by default while it waits for a
 /// missing one.
@@ -236,9 +238,13 @@ fn held_max(scenario: &Scenario) -> u64 {
 }
 
 /// Returns the packets of updates that arrived, and those that arrived in time.
-fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (Numbers, Numbers) {
+fn told(
+    scenario: &Scenario,
+    updates: &[DayPacket],
+    incoming: &[Incoming],
+) -> (PacketSet, PacketSet) {
     let mut first_ns: BTreeMap<&[u8], u64> = BTreeMap::new();
-    for incoming in incoming.iter().filter(|i| matches!(i.source, Source::Incremental(_))) {
+    for incoming in incoming.iter().filter(|i| matches!(i.source, FeedLine::Incremental(_))) {
         let first = first_ns.entry(&incoming.bytes).or_insert(u64::MAX);
         *first = incoming.at_ns.min(*first);
     }
@@ -272,7 +278,7 @@ fn told(scenario: &Scenario, updates: &[DayPacket], incoming: &[Incoming]) -> (N
 }
 
 /// Returns the moment of each number: a message, or the last message of a packet.
-pub(crate) fn moments(played: &Played) -> BTreeMap<(u32, u64), Moment> {
+pub(crate) fn moments(played: &Played) -> BTreeMap<(u32, u64), UpdatePosition> {
     let mut moments = BTreeMap::new();
     let by_message = played.day.options().sequence == SequenceNumbers::Messages;
     for packet in &played.updates {
@@ -281,14 +287,14 @@ pub(crate) fn moments(played: &Played) -> BTreeMap<(u32, u64), Moment> {
         let count = packet.messages.len() as u32;
         for index in 0..count {
             let number = if by_message { seq_num + u64::from(index) } else { seq_num };
-            moments.insert((epoch, number), Moment { epoch, seq_num, index });
+            moments.insert((epoch, number), UpdatePosition { epoch, seq_num, index });
         }
     }
     moments
 }
 
 /// Returns the index of each packet of updates.
-pub(crate) fn indexes(played: &Played) -> Indexes {
+pub(crate) fn indexes(played: &Played) -> PacketIndexes {
     let keys = played.updates.iter().enumerate();
     keys.filter_map(|(index, packet)| Some(((packet.epoch, packet.seq_num?), index))).collect()
 }

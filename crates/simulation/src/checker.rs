@@ -1,28 +1,28 @@
 //! Checks a handler's output against the truth.
 
-use crate::arrivals::{Incoming, Indexes, Played, indexes, moments};
+use crate::arrivals::{Incoming, PacketIndexes, Played, indexes, moments};
 use crate::decodable::Decodable;
 use crate::run::Violation;
 use crate::scenario::{Resets, Scenario};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use tickwire_exchange::day::{self, DayTruth, Moment, TradingStatus, TrueEvent};
-use tickwire_exchange::{Draft, TrueBook, Value};
+use tickwire_exchange::day::{self, DayTruth, TradingStatus, TrueEvent, UpdatePosition};
+use tickwire_exchange::{DraftValue, MessageDraft, TrueBook};
 use tickwire_fast::MessageBuilder;
 use tickwire_feed::arbiter::{Arbiter, Gap, Line};
 use tickwire_feed::book::{Book, BookFault, Level, Side};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, Snapshot, StatusScope};
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome, StaleReason};
-use tickwire_net::inject::Window;
+use tickwire_net::inject::FaultWindow;
 
 /// Follows a handler and records the first violation.
 pub(crate) struct Checker<'s> {
     scenario: &'s Scenario,
     played: &'s Played,
-    indexes: Indexes,
-    moments: BTreeMap<(u32, u64), Moment>,
+    indexes: PacketIndexes,
+    moments: BTreeMap<(u32, u64), UpdatePosition>,
     /// The last message delivered, or number reported lost.
-    position: Option<Moment>,
+    position: Option<UpdatePosition>,
     epoch: u32,
     /// Delivered messages: packet and index.
     pub(crate) delivered: BTreeSet<(u32, u64)>,
@@ -30,7 +30,7 @@ pub(crate) struct Checker<'s> {
     lost: BTreeSet<(u32, u64)>,
     /// Replayed messages: packet and index.
     replayed: BTreeSet<((u32, u64), u32)>,
-    events: Vec<(Moment, TrueEvent)>,
+    events: Vec<(UpdatePosition, TrueEvent)>,
     /// Numbers under which line B delivered packets of another channel.
     deceptions: BTreeSet<(u32, u64)>,
     /// Number of differing copies when the first such packet was delivered, until line A
@@ -56,8 +56,10 @@ const COPIES_TO_AGREE: u64 = 64;
 /// Number of differing copies that prove that line B delivered another channel.
 const CONTRADICTIONS: u64 = 2;
 
-const KINDS: [(BookKind, day::BookKind); 2] =
-    [(BookKind::Outright, day::BookKind::Outright), (BookKind::Implied, day::BookKind::Implied)];
+const KINDS: [(BookKind, day::DayBookKind); 2] = [
+    (BookKind::Outright, day::DayBookKind::Outright),
+    (BookKind::Implied, day::DayBookKind::Implied),
+];
 
 impl<'s> Checker<'s> {
     pub(crate) fn new(scenario: &'s Scenario, played: &'s Played, is_traced: bool) -> Self {
@@ -172,7 +174,7 @@ impl<'s> Checker<'s> {
         let packet = self.indexes.get(&key).map(|packet| &self.played.updates[*packet]);
         let last = packet.map_or(0, |packet| packet.messages.len().saturating_sub(1) as u32);
         let (epoch, seq_num) = key;
-        self.position = self.position.max(Some(Moment { epoch, seq_num, index: last }));
+        self.position = self.position.max(Some(UpdatePosition { epoch, seq_num, index: last }));
     }
 
     /// Records the arrival of a packet. From the second differing copy on, a fresh book must be
@@ -185,7 +187,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn advance(&mut self, to: Moment) {
+    fn advance(&mut self, to: UpdatePosition) {
         if let Some(position) = self.position.filter(|position| *position >= to) {
             self.fail(|| format!("{to:?} comes after {position:?}"));
         }
@@ -234,7 +236,7 @@ impl<'s> Checker<'s> {
 
     /// True if the transaction of the last message continues; its books are valid when it ends.
     fn is_within_transaction(&self) -> bool {
-        let Some(Moment { epoch, seq_num, index }) = self.position else { return false };
+        let Some(UpdatePosition { epoch, seq_num, index }) = self.position else { return false };
         let packet = self.indexes.get(&(epoch, seq_num));
         let messages = packet
             .and_then(|packet| self.played.updates.get(*packet)?.messages.get(index as usize));
@@ -281,7 +283,7 @@ impl<'s> Checker<'s> {
         let Some(wrong) = self.scenario.wrong_midway() else { return keys };
         let slack_ns = 20 * self.scenario.day.gap_ns + self.scenario.handler.hold_ns;
         let start_ns = wrong.start_ns.saturating_sub(slack_ns);
-        let wrong = Window { start_ns, end_ns: wrong.end_ns.saturating_add(slack_ns) };
+        let wrong = FaultWindow { start_ns, end_ns: wrong.end_ns.saturating_add(slack_ns) };
         let sent_ns = |key: &(u32, u64)| {
             let packet = self.indexes.get(key).map(|packet| &self.played.updates[*packet]);
             packet.map(|packet| packet.sent_ns.saturating_sub(self.played.origin_ns))
@@ -307,8 +309,9 @@ impl<'s> Checker<'s> {
 
     /// Checks that the events of delivered messages were reported once each, in order.
     pub(crate) fn check_events(&mut self) {
-        let is_delivered =
-            |(at, _): &&(Moment, TrueEvent)| self.delivered.contains(&(at.epoch, at.seq_num));
+        let is_delivered = |(at, _): &&(UpdatePosition, TrueEvent)| {
+            self.delivered.contains(&(at.epoch, at.seq_num))
+        };
         let expected: Vec<_> = self.truth().events().iter().filter(is_delivered).collect();
         let found = std::mem::take(&mut self.events);
         let differing =
@@ -361,7 +364,7 @@ impl<'s> Checker<'s> {
 
     /// True if the book of an instrument was ever crossed.
     fn was_crossed(&self, name: &str) -> bool {
-        let history = self.truth().history(name, day::BookKind::Outright);
+        let history = self.truth().history(name, day::DayBookKind::Outright);
         history.iter().any(|(_, book)| {
             let best = book.bids.first().zip(book.offers.first());
             best.is_some_and(|(bid, offer)| bid.price >= offer.price)
@@ -369,7 +372,7 @@ impl<'s> Checker<'s> {
     }
 
     fn is_crossed(&self, name: &str) -> bool {
-        let book = self.truth().book(name, day::BookKind::Outright);
+        let book = self.truth().book(name, day::DayBookKind::Outright);
         let best = book.and_then(|book| book.bids.first().zip(book.offers.first()));
         let is_auction = self.truth().status(name) == Some(TradingStatus::PreOpen.code());
         is_auction && best.is_some_and(|(bid, offer)| bid.price >= offer.price)
@@ -406,9 +409,9 @@ impl<'s> Checker<'s> {
 }
 
 /// True if a message of updates has LastFragment (893) 0.
-fn continues(draft: &Draft) -> bool {
+fn continues(draft: &MessageDraft) -> bool {
     let of_updates = draft.template == "MDIncrementalRefresh";
-    of_updates && draft.fields.iter().nth_back(1) == Some(&Value::UInt(0))
+    of_updates && draft.fields.iter().nth_back(1) == Some(&DraftValue::UInt(0))
 }
 
 /// Prints levels as `price x size (orders)`.
@@ -450,7 +453,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
             return;
         }
         self.delivered.insert(key);
-        self.advance(Moment { epoch: self.epoch, seq_num, index: delivery.index });
+        self.advance(UpdatePosition { epoch: self.epoch, seq_num, index: delivery.index });
     }
 
     fn handle_replayed(&mut self, delivery: &Delivery, message: &M) {
@@ -497,7 +500,7 @@ impl<M: Decodable + ?Sized> Sink<M> for Checker<'_> {
         if !is_right {
             self.fail(|| format!("reset to {seq_num}, expected {expected:?}"));
         }
-        self.advance(Moment { epoch: self.epoch, ..Moment::default() });
+        self.advance(UpdatePosition { epoch: self.epoch, ..UpdatePosition::default() });
     }
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {

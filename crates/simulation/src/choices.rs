@@ -3,13 +3,13 @@
 use fastrand::Rng;
 
 /// Numbers from a seed, or from the bytes of a fuzzer.
-pub(crate) enum Choices<'b> {
+pub(crate) enum ScenarioChoices<'b> {
     Seeded(Rng),
     /// The remaining bytes; 0 after the last.
     Bytes(&'b [u8]),
 }
 
-impl Choices<'_> {
+impl ScenarioChoices<'_> {
     /// Returns a number from 0 to `count` - 1; 0 if `count` is 0.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         match self {

@@ -1,14 +1,18 @@
 //! Draws the parts of a scenario.
 
-use crate::choices::Choices;
-use crate::scenario::{MS, ReplaySetup, Resets, Size};
+use crate::choices::ScenarioChoices;
+use crate::scenario::{MS, ReplaySetup, Resets, ScenarioSize};
 use tickwire_exchange::day::{
-    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers,
+    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKeyKind, SequenceNumbers,
 };
 use tickwire_feed::framing::Preset;
-use tickwire_net::inject::{ClockStep, Faults, Window};
+use tickwire_net::inject::{ClockStep, FaultWindow, Faults};
 
-pub(crate) fn draw_day(choices: &mut Choices<'_>, seed: u64, size: Size) -> DayOptions {
+pub(crate) fn draw_day(
+    choices: &mut ScenarioChoices<'_>,
+    seed: u64,
+    size: ScenarioSize,
+) -> DayOptions {
     let books = match choices.below(8) {
         0 => BookForm::Levels { depths: vec![5] },
         1 | 2 => BookForm::Levels { depths: vec![10] },
@@ -16,7 +20,7 @@ pub(crate) fn draw_day(choices: &mut Choices<'_>, seed: u64, size: Size) -> DayO
         5 => BookForm::Prices { depth: choices.of(&[None, Some(5)]) },
         _ => BookForm::Orders,
     };
-    let key = choices.of(&[InstrumentKey::SecurityId, InstrumentKey::SymbolAndSession]);
+    let key = choices.of(&[InstrumentKeyKind::SecurityId, InstrumentKeyKind::SymbolAndSession]);
     let sequence = choices.of(&[
         SequenceNumbers::Packets,
         SequenceNumbers::Packets,
@@ -66,9 +70,9 @@ pub(crate) fn draw_day(choices: &mut Choices<'_>, seed: u64, size: Size) -> DayO
     }
 }
 
-fn draw_day_changes(choices: &mut Choices<'_>) -> Vec<DayChange> {
+fn draw_day_changes(choices: &mut ScenarioChoices<'_>) -> Vec<DayChange> {
     let count = [0, 0, 0, 1, 1, 2][choices.below(6) as usize];
-    let change = |choices: &mut Choices<'_>| DayChange {
+    let change = |choices: &mut ScenarioChoices<'_>| DayChange {
         new_seq_no: choices.of(&[1, 1, 1, 50_000, 2_000_000]),
         restarts_rpt_seq: !choices.one_in(3),
     };
@@ -86,12 +90,12 @@ pub(crate) fn session_ns(day: &DayOptions) -> u64 {
 }
 
 pub(crate) fn draw_line(
-    choices: &mut Choices<'_>,
+    choices: &mut ScenarioChoices<'_>,
     day: &DayOptions,
     hold_ns: u64,
     skew_ns: u64,
 ) -> Faults {
-    let chance = |choices: &mut Choices<'_>| choices.of(&[0.0, 0.0, 0.001, 0.01, 0.1, 0.3]);
+    let chance = |choices: &mut ScenarioChoices<'_>| choices.of(&[0.0, 0.0, 0.001, 0.01, 0.1, 0.3]);
     // The delay is below the hold time, or anything that the skew allows.
     let delay_ns = match choices.below(6) {
         0..3 => 0,
@@ -104,7 +108,7 @@ pub(crate) fn draw_line(
     let drift_ns = if choices.one_in(6) { choices.below(drift_max_ns) } else { 0 };
     let silence = choices.one_in(8).then(|| {
         let start_ns = choices.below(day_ns(day));
-        Window { start_ns, end_ns: start_ns + choices.below(day_ns(day) / 3 + 1) }
+        FaultWindow { start_ns, end_ns: start_ns + choices.below(day_ns(day) / 3 + 1) }
     });
     Faults {
         loss: chance(choices),
@@ -121,7 +125,7 @@ pub(crate) fn draw_line(
     }
 }
 
-pub(crate) fn draw_snapshots(choices: &mut Choices<'_>, day: &DayOptions) -> Faults {
+pub(crate) fn draw_snapshots(choices: &mut ScenarioChoices<'_>, day: &DayOptions) -> Faults {
     Faults {
         loss: choices.of(&[0.0, 0.0, 0.05, 0.3]),
         delay_ns: choices.of(&[0, 0, MS, 30 * MS]),
@@ -137,7 +141,7 @@ pub(crate) fn draw_snapshots(choices: &mut Choices<'_>, day: &DayOptions) -> Fau
 /// is allowed only if the new numbers are far below the old ones: further than packets can be out
 /// of order. Otherwise a handler cannot distinguish the new epoch from the old one, or takes a jump
 /// ahead for a gap.
-pub(crate) fn draw_resets(choices: &mut Choices<'_>, day: &DayOptions) -> Resets {
+pub(crate) fn draw_resets(choices: &mut ScenarioChoices<'_>, day: &DayOptions) -> Resets {
     let drawn = choices.of(&[Resets::Told, Resets::Told, Resets::MayBeLost, Resets::Silent]);
     let packets = day.packets / (day.day_changes.len() as u64 + 1);
     let far = match day.sequence {
@@ -154,15 +158,19 @@ pub(crate) fn draw_resets(choices: &mut Choices<'_>, day: &DayOptions) -> Resets
 
 /// Draws the faults of a line B that carries another channel and joins some time after line A. If
 /// both began together, a handler could not decide which is wrong.
-pub(crate) fn draw_wrong_line(choices: &mut Choices<'_>, day: &DayOptions, line: Faults) -> Faults {
+pub(crate) fn draw_wrong_line(
+    choices: &mut ScenarioChoices<'_>,
+    day: &DayOptions,
+    line: Faults,
+) -> Faults {
     let joins_ns = day_ns(day) / choices.of(&[3, 2]);
-    let silence = Some(Window { start_ns: 0, end_ns: joins_ns });
-    Faults { wrong_line: Some(Window::ALWAYS), silence, ..line }
+    let silence = Some(FaultWindow { start_ns: 0, end_ns: joins_ns });
+    Faults { wrong_line: Some(FaultWindow::ALWAYS), silence, ..line }
 }
 
 /// Draws a temporary or permanent silence of one line, of both or of none.
 pub(crate) fn draw_silence(
-    choices: &mut Choices<'_>,
+    choices: &mut ScenarioChoices<'_>,
     day: &DayOptions,
     lines: &mut [Option<Faults>; 2],
 ) {
@@ -171,14 +179,14 @@ pub(crate) fn draw_silence(
     let [a, b] = lines;
     match (choices.below(10), b) {
         // Line B or A fails permanently.
-        (0, Some(b)) => b.silence = Some(Window { start_ns, end_ns: u64::MAX }),
+        (0, Some(b)) => b.silence = Some(FaultWindow { start_ns, end_ns: u64::MAX }),
         (1, Some(_)) => {
-            let dead = Some(Window { start_ns, end_ns: u64::MAX });
+            let dead = Some(FaultWindow { start_ns, end_ns: u64::MAX });
             a.iter_mut().for_each(|a| a.silence = dead);
         }
         // The channel is silent while the exchange continues.
         (2, b) => {
-            let silent = Some(Window { start_ns, end_ns });
+            let silent = Some(FaultWindow { start_ns, end_ns });
             a.iter_mut().chain(b).for_each(|line| line.silence = silent);
         }
         _ => {}
@@ -194,7 +202,7 @@ const HANDOVER_PACKETS_MIN: u64 = 2_048;
 /// failure of A. A short day has no handover: line B would wait until A counts as silent, which
 /// takes longer than the day.
 pub(crate) fn draw_handover(
-    choices: &mut Choices<'_>,
+    choices: &mut ScenarioChoices<'_>,
     day: &DayOptions,
     lines: &mut [Option<Faults>; 2],
 ) {
@@ -204,8 +212,8 @@ pub(crate) fn draw_handover(
         return;
     }
     let even = |line: Faults| Faults { delay_ns: 0, drift_ns: 0, ..line };
-    let dead = Some(Window { start_ns: at_ns, end_ns: u64::MAX });
-    let before = Some(Window { start_ns: 0, end_ns: at_ns });
+    let dead = Some(FaultWindow { start_ns: at_ns, end_ns: u64::MAX });
+    let before = Some(FaultWindow { start_ns: 0, end_ns: at_ns });
     *a = Faults { silence: dead, ..even(*a) };
     *b = Faults { silence: before, ..even(*b) };
 }
@@ -218,7 +226,7 @@ const WRONG_LINE_PACKETS_MIN: u64 = 512;
 /// possibly ahead of its time. Line A loses nothing during that time. A short day would end before
 /// the lines agree again. Returns the lead of the other channel's numbers in nanoseconds.
 pub(crate) fn draw_wrong_line_midway(
-    choices: &mut Choices<'_>,
+    choices: &mut ScenarioChoices<'_>,
     day: &mut DayOptions,
     lines: &mut [Option<Faults>; 2],
 ) -> u64 {
@@ -233,13 +241,16 @@ pub(crate) fn draw_wrong_line_midway(
     day.empty_book = 0.0;
     if let [Some(a), Some(b)] = lines {
         *a = Faults { loss: 0.0, delay_ns: 0, drift_ns: 0, silence: None, ..*a };
-        *b = Faults { silence: None, wrong_line: Some(Window { start_ns, end_ns }), ..*b };
+        *b = Faults { silence: None, wrong_line: Some(FaultWindow { start_ns, end_ns }), ..*b };
     }
     lead_ns
 }
 
 /// Draws steps of the time of day; the monotonic clock is not affected.
-pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> Vec<ClockStep> {
+pub(crate) fn draw_clock_steps(
+    choices: &mut ScenarioChoices<'_>,
+    day: &DayOptions,
+) -> Vec<ClockStep> {
     if !choices.one_in(6) {
         return Vec::new();
     }
@@ -256,7 +267,7 @@ pub(crate) fn draw_clock_steps(choices: &mut Choices<'_>, day: &DayOptions) -> V
 
 /// Draws a TCP replay server: a usual one, or one with tight limits, with an unknown password or
 /// with breaking connections.
-pub(crate) fn draw_replay(choices: &mut Choices<'_>) -> ReplaySetup {
+pub(crate) fn draw_replay(choices: &mut ScenarioChoices<'_>) -> ReplaySetup {
     ReplaySetup {
         latency_ns: choices.of(&[100_000, MS, 10 * MS]),
         knows_password: !choices.one_in(16),

@@ -45,9 +45,9 @@
 //! # Examples
 //!
 //! ```
-//! use tickwire_simulation::{Scenario, Size, run};
+//! use tickwire_simulation::{Scenario, ScenarioSize, run};
 //!
-//! let report = run(&Scenario::new(7, Size { packets_max: 200 }))?;
+//! let report = run(&Scenario::new(7, ScenarioSize { packets_max: 200 }))?;
 //! assert!(report.books_checked > 0);
 //! # Ok::<(), tickwire_simulation::Violation>(())
 //! ```
@@ -66,6 +66,6 @@ mod scenario;
 mod seeds;
 mod setup;
 
-pub use run::{Report, Violation, run, trace};
-pub use scenario::{EngineChoice, HandlerSetup, ReplaySetup, Resets, Scenario, Size};
-pub use seeds::{Summary, run_seeds};
+pub use run::{SimulationReport, Violation, run, trace};
+pub use scenario::{HandlerSetup, ReplaySetup, Resets, Scenario, ScenarioSize, SimulationEngine};
+pub use seeds::{SeedSummary, run_seeds};

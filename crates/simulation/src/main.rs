@@ -5,7 +5,7 @@
 //! `--seed N` alone prints the scenario, the arriving packets and the handler's output.
 
 use std::process::ExitCode;
-use tickwire_simulation::{Scenario, Size, run_seeds, trace};
+use tickwire_simulation::{Scenario, ScenarioSize, run_seeds, trace};
 
 /// Default numbers of seeds and packets.
 const SEEDS: u64 = 1_000;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     };
     let first = seed.unwrap_or(0);
     let count = seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS });
-    let size = Size { packets_max: packets.unwrap_or(PACKETS) };
+    let size = ScenarioSize { packets_max: packets.unwrap_or(PACKETS) };
     if count == 1 {
         return trace_seed(first, size);
     }
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints the scenario of a seed, the arriving packets and the handler's output.
-fn trace_seed(seed: u64, size: Size) -> ExitCode {
+fn trace_seed(seed: u64, size: ScenarioSize) -> ExitCode {
     let scenario = Scenario::new(seed, size);
     println!("{scenario:#?}");
     match trace(&scenario) {

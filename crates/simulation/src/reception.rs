@@ -11,7 +11,7 @@ pub(crate) const BATCH_NS: u64 = 100_000;
 
 /// The time at which a packet is handed to the handler, and its receive time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceiveTimes {
     pub(crate) taken_ns: u64,
     pub(crate) received_ns: u64,
 }
@@ -33,12 +33,12 @@ impl Clocks for ReceiverClocks<'_> {
 }
 
 /// Returns the times of all packets. Without clock steps each packet is taken immediately.
-pub(crate) fn receive(scenario: &Scenario, incoming: &[Incoming]) -> Vec<Received> {
+pub(crate) fn receive(scenario: &Scenario, incoming: &[Incoming]) -> Vec<ReceiveTimes> {
     let steps = &scenario.clock_steps[..];
     if steps.is_empty() {
         let at_once = |incoming: &Incoming| {
             let at_ns = incoming.at_ns;
-            Received { taken_ns: at_ns, received_ns: at_ns }
+            ReceiveTimes { taken_ns: at_ns, received_ns: at_ns }
         };
         return incoming.iter().map(at_once).collect();
     }
@@ -52,7 +52,7 @@ pub(crate) fn receive(scenario: &Scenario, incoming: &[Incoming]) -> Vec<Receive
         let window = StampWindow { empty_ns, taken_ns };
         received.extend(batch.iter().map(|packet| {
             let stamped = times.monotonic_ns(stamp(steps, packet.at_ns), window);
-            Received { taken_ns, received_ns: stamped.unwrap_or(taken_ns) }
+            ReceiveTimes { taken_ns, received_ns: stamped.unwrap_or(taken_ns) }
         }));
         empty_ns = taken_ns;
     }

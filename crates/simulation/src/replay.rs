@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use tickwire_exchange::day::DayPacket;
 use tickwire_exchange::replay_server::{ReplayConnection, ReplayServer, ReplayServerOptions};
 use tickwire_fast::TemplateSet;
-use tickwire_feed::handler::{Engine, Handler, Lost, Peeked, SeqNumField, SeqNumPeek};
+use tickwire_feed::handler::{FeedEngine, Handler, Peeked, ReplayLoss, SeqNumField, SeqNumPeek};
 use tickwire_feed::market::{Adapt, MarketDataAdapter};
 use tickwire_feed::replay::{ReplayClient, ReplayCounters, ReplayEvent, ReplayOptions};
 
@@ -18,7 +18,7 @@ const ATTEMPTS_MAX: u32 = 6;
 const TIMEOUT_NS: u64 = 2_000 * MS;
 
 /// Returns the sequence number of the FAST bytes of a packet.
-type Number = Box<dyn Fn(&[u8]) -> Option<u64>>;
+type SeqNumReader = Box<dyn Fn(&[u8]) -> Option<u64>>;
 
 /// An arrival at one end of the connection.
 enum Arriving {
@@ -36,7 +36,7 @@ pub(crate) struct ReplayService<'p> {
     unsent: std::slice::Iter<'p, DayPacket>,
     server_epoch: u32,
     server: ReplayServer,
-    client: ReplayClient<Number>,
+    client: ReplayClient<SeqNumReader>,
     connection: Option<ReplayConnection>,
     in_flight: VecDeque<(u64, Arriving)>,
     latency_ns: u64,
@@ -68,7 +68,7 @@ impl<'p> ReplayService<'p> {
         };
         let set = TemplateSet::parse(played.day.templates()).expect("templates of the exchange");
         let peek = SeqNumPeek::new(&set, &SeqNumField::default());
-        let number: Number = Box::new(move |bytes| match peek.peek(bytes) {
+        let number: SeqNumReader = Box::new(move |bytes| match peek.peek(bytes) {
             Peeked::Number(seq_num) => Some(seq_num),
             Peeked::Unnumbered | Peeked::Unknown => None,
         });
@@ -89,7 +89,7 @@ impl<'p> ReplayService<'p> {
     }
 
     /// Requests the packets that the handler has lost by `now_ns`.
-    pub(crate) fn take_lost<E: Engine<Message: Decodable>>(
+    pub(crate) fn take_lost<E: FeedEngine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
         handler: &mut Handler<E, MarketDataAdapter>,
@@ -99,12 +99,12 @@ impl<'p> ReplayService<'p> {
     {
         while let Some(lost) = handler.poll_lost() {
             match lost {
-                Lost::Gap(gap) => {
+                ReplayLoss::Gap(gap) => {
                     if self.client.request(now_ns, gap).is_err() {
                         handler.handle_replay_done(gap, checker);
                     }
                 }
-                Lost::Reset => self.client.begin_epoch(),
+                ReplayLoss::Reset => self.client.begin_epoch(),
             }
         }
         self.act(now_ns, handler, checker);
@@ -117,7 +117,7 @@ impl<'p> ReplayService<'p> {
     }
 
     /// Processes everything that is due at `now_ns`.
-    pub(crate) fn handle_timeout<E: Engine<Message: Decodable>>(
+    pub(crate) fn handle_timeout<E: FeedEngine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
         handler: &mut Handler<E, MarketDataAdapter>,
@@ -185,7 +185,7 @@ impl<'p> ReplayService<'p> {
     }
 
     /// Handles the client's events, and sends its bytes.
-    fn act<E: Engine<Message: Decodable>>(
+    fn act<E: FeedEngine<Message: Decodable>>(
         &mut self,
         now_ns: u64,
         handler: &mut Handler<E, MarketDataAdapter>,

@@ -3,16 +3,16 @@
 use crate::arrivals::{Played, play};
 use crate::checker::Checker;
 use crate::decodable::Decodable;
-use crate::reception::{Received, receive};
+use crate::reception::{ReceiveTimes, receive};
 use crate::replay::ReplayService;
-use crate::scenario::{EngineChoice, Scenario};
+use crate::scenario::{Scenario, SimulationEngine};
 use crate::setup::handler;
 use std::fmt;
-use tickwire_exchange::Error;
-use tickwire_exchange::day::Moment;
+use tickwire_exchange::ExchangeError;
+use tickwire_exchange::day::UpdatePosition;
 use tickwire_fast::{Decoder, DecoderOptions, TemplateSet, generated};
 use tickwire_fast_generated::exchange_day;
-use tickwire_feed::handler::{Dynamic, Engine, Generated, Handler, Sequencing};
+use tickwire_feed::handler::{Dynamic, FeedEngine, Generated, Handler, Sequencing};
 use tickwire_feed::market::{Adapt, MarketDataAdapter};
 
 /// Number of packets between two checks of all books; books that a message changed are checked
@@ -21,7 +21,7 @@ const CHECK_EVERY: usize = 16;
 
 /// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct SimulationReport {
     /// Packets handed to the handler.
     pub packets: u64,
     /// Packets of updates delivered.
@@ -40,7 +40,7 @@ pub struct Violation {
     /// Seed of the scenario.
     pub seed: u64,
     /// The last message delivered, or number reported lost.
-    pub position: Option<Moment>,
+    pub position: Option<UpdatePosition>,
     /// Description of the violation.
     pub what: String,
     /// The handler's last outputs before the violation, latest last.
@@ -60,7 +60,7 @@ impl std::error::Error for Violation {}
 ///
 /// # Errors
 /// The first [`Violation`].
-pub fn run(scenario: &Scenario) -> Result<Report, Violation> {
+pub fn run(scenario: &Scenario) -> Result<SimulationReport, Violation> {
     run_through(scenario, false)
 }
 
@@ -68,12 +68,12 @@ pub fn run(scenario: &Scenario) -> Result<Report, Violation> {
 ///
 /// # Errors
 /// The first [`Violation`].
-pub fn trace(scenario: &Scenario) -> Result<Report, Violation> {
+pub fn trace(scenario: &Scenario) -> Result<SimulationReport, Violation> {
     run_through(scenario, true)
 }
 
-fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation> {
-    let failed = |error: Error| Violation {
+fn run_through(scenario: &Scenario, is_traced: bool) -> Result<SimulationReport, Violation> {
+    let failed = |error: ExchangeError| Violation {
         seed: scenario.seed,
         position: None,
         what: format!("the day cannot be played: {error}"),
@@ -88,13 +88,14 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
     let options = DecoderOptions::default().reset(reset);
     let program = || played.day.program().clone();
     match scenario.handler.engine {
-        EngineChoice::Dynamic => {
+        SimulationEngine::Dynamic => {
             let engine = || Dynamic::new(Decoder::with_options(program(), options), &field);
             drive(scenario, &played, handler(scenario, &played, engine), checker)
         }
-        EngineChoice::Generated => {
-            let decoder =
-                || generated::Decoder::<exchange_day::Templates>::adopting(program(), options);
+        SimulationEngine::Generated => {
+            let decoder = || {
+                generated::ModuleDecoder::<exchange_day::Templates>::adopting(program(), options)
+            };
             let engine = || Generated::new(decoder().expect("all fields"), &field);
             drive(scenario, &played, handler(scenario, &played, engine), checker)
         }
@@ -102,12 +103,12 @@ fn run_through(scenario: &Scenario, is_traced: bool) -> Result<Report, Violation
 }
 
 /// Passes every packet to a handler when it arrives.
-fn drive<E: Engine<Message: Decodable>>(
+fn drive<E: FeedEngine<Message: Decodable>>(
     scenario: &Scenario,
     played: &Played,
     mut handler: Handler<E, MarketDataAdapter>,
     mut checker: Checker<'_>,
-) -> Result<Report, Violation>
+) -> Result<SimulationReport, Violation>
 where
     MarketDataAdapter: Adapt<E::Message>,
 {
@@ -117,7 +118,7 @@ where
     for (index, (incoming, times)) in played.incoming.iter().zip(&received).enumerate() {
         handle_timeouts(times.taken_ns, &mut handler, replay.as_mut(), &mut checker);
         checker.trace(incoming);
-        let Received { received_ns, .. } = *times;
+        let ReceiveTimes { received_ns, .. } = *times;
         handler.handle_packet(received_ns, incoming.source, &incoming.bytes, &mut checker);
         checker.note_arrival(handler.arbiter(), handler.recovery());
         if let Some(replay) = &mut replay {
@@ -140,7 +141,7 @@ where
     checker.check_lines(handler.arbiter());
     match checker.violation.take() {
         Some(violation) => Err(violation),
-        None => Ok(Report {
+        None => Ok(SimulationReport {
             packets: played.incoming.len() as u64,
             delivered: checker.delivered.len() as u64,
             books_checked: checker.books_checked,
@@ -151,7 +152,7 @@ where
 }
 
 /// Handles the timers of handler and replay up to `now_ns`, each at its time.
-fn handle_timeouts<E: Engine<Message: Decodable>>(
+fn handle_timeouts<E: FeedEngine<Message: Decodable>>(
     now_ns: u64,
     handler: &mut Handler<E, MarketDataAdapter>,
     mut replay: Option<&mut ReplayService<'_>>,

@@ -1,13 +1,15 @@
 //! A scenario: a day, its faults, and the configuration of the handler.
 
-use crate::choices::Choices;
+use crate::choices::ScenarioChoices;
 use crate::draw::{
     day_ns, draw_clock_steps, draw_day, draw_handover, draw_line, draw_replay, draw_resets,
     draw_silence, draw_snapshots, draw_wrong_line, draw_wrong_line_midway, session_ns,
 };
 use fastrand::Rng;
-use tickwire_exchange::day::{BookForm, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers};
-use tickwire_net::inject::{ClockStep, Faults, Window};
+use tickwire_exchange::day::{
+    BookForm, DayOptions, Heartbeats, InstrumentKeyKind, SequenceNumbers,
+};
+use tickwire_net::inject::{ClockStep, FaultWindow, Faults};
 
 /// Nanoseconds in a millisecond.
 pub(crate) const MS: u64 = 1_000_000;
@@ -33,14 +35,14 @@ pub struct HandlerSetup {
     /// Heartbeat interval of the feed in nanoseconds, if the handler is configured with it.
     pub heartbeat_ns: Option<u64>,
     /// The decoding engine.
-    pub engine: EngineChoice,
+    pub engine: SimulationEngine,
     /// The TCP replay server for lost packets, if there is one.
     pub replay: Option<ReplaySetup>,
 }
 
 /// The decoder of a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineChoice {
+pub enum SimulationEngine {
     /// The dynamic decoder.
     Dynamic,
     /// Generated code for all templates of a day, possibly except heartbeats.
@@ -99,33 +101,33 @@ pub struct Scenario {
 
 /// The size of scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct ScenarioSize {
     /// Maximum number of packets of updates.
     pub packets_max: u64,
 }
 
 impl Scenario {
     /// Draws the scenario of a seed.
-    pub fn new(seed: u64, size: Size) -> Self {
-        let mut choices = Choices::Seeded(Rng::with_seed(seed));
+    pub fn new(seed: u64, size: ScenarioSize) -> Self {
+        let mut choices = ScenarioChoices::Seeded(Rng::with_seed(seed));
         Self::draw(&mut choices, seed, size)
     }
 
     /// Returns the time in which line B carries another channel, after it has carried this one, in
     /// nanoseconds since the day began.
-    pub(crate) fn wrong_midway(&self) -> Option<Window> {
+    pub(crate) fn wrong_midway(&self) -> Option<FaultWindow> {
         let mut wrong = self.lines.iter().flatten().filter_map(|line| line.wrong_line);
         wrong.find(|wrong| wrong.start_ns > 0)
     }
 
     /// Draws a scenario from the bytes of a fuzzer; any bytes are valid.
-    pub fn from_bytes(bytes: &[u8], size: Size) -> Self {
-        let mut choices = Choices::Bytes(bytes);
+    pub fn from_bytes(bytes: &[u8], size: ScenarioSize) -> Self {
+        let mut choices = ScenarioChoices::Bytes(bytes);
         let seed = choices.below(u64::MAX);
         Self::draw(&mut choices, seed, size)
     }
 
-    fn draw(choices: &mut Choices<'_>, seed: u64, size: Size) -> Self {
+    fn draw(choices: &mut ScenarioChoices<'_>, seed: u64, size: ScenarioSize) -> Self {
         let mut day = draw_day(choices, seed, size);
         let hold_ns = choices.of(&[2 * MS, 2 * MS, 500_000, 20 * MS]);
         let skew_ns = 1_000 * MS;
@@ -172,13 +174,13 @@ impl Scenario {
             is_told_first: choices.one_in(3),
             heartbeat_ns: (day.heartbeats != Heartbeats::None && choices.one_in(2))
                 .then_some(day.heartbeat_interval_ns),
-            engine: EngineChoice::Dynamic,
+            engine: SimulationEngine::Dynamic,
             replay: choices.one_in(2).then(|| draw_replay(choices)),
         };
         day.transaction_entries_max = choices.of(&[None, None, Some(1), Some(3)]);
-        if day.key == InstrumentKey::SecurityId && choices.one_in(2) {
+        if day.key == InstrumentKeyKind::SecurityId && choices.one_in(2) {
             day.has_unused_fields = true;
-            handler.engine = EngineChoice::Generated;
+            handler.engine = SimulationEngine::Generated;
         }
         day.keeps_history = true;
         let mut other_lead_ns = 0;

@@ -1,22 +1,22 @@
 //! Runs many seeds on all CPUs.
 
-use crate::run::{Report, Violation, run};
-use crate::scenario::{Scenario, Size};
+use crate::run::{SimulationReport, Violation, run};
+use crate::scenario::{Scenario, ScenarioSize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The combined result of several seeds.
 #[derive(Clone, Debug, Default)]
-pub struct Summary {
+pub struct SeedSummary {
     /// Seeds run.
     pub seeds: u64,
     /// Sums over the seeds without violation.
-    pub total: Report,
+    pub total: SimulationReport,
     /// The first violation of each failing seed.
     pub violations: Vec<Violation>,
 }
 
-impl Summary {
+impl SeedSummary {
     fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
         self.total.packets += other.total.packets;
@@ -32,18 +32,18 @@ impl Summary {
 /// each violation immediately.
 pub fn run_seeds(
     seeds: Range<u64>,
-    size: Size,
+    size: ScenarioSize,
     on_violation: impl Fn(&Violation) + Sync,
-) -> Summary {
+) -> SeedSummary {
     let next = AtomicU64::new(seeds.start);
     let work = || {
-        let mut summary = Summary::default();
+        let mut summary = SeedSummary::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= seeds.end {
                 return summary;
             }
-            let mut of_seed = Summary { seeds: 1, ..Summary::default() };
+            let mut of_seed = SeedSummary { seeds: 1, ..SeedSummary::default() };
             match run(&Scenario::new(seed, size)) {
                 Ok(report) => of_seed.total = report,
                 Err(violation) => {
@@ -55,7 +55,7 @@ pub fn run_seeds(
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut summary = Summary::default();
+    let mut summary = SeedSummary::default();
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         for worker in workers {

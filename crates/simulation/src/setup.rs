@@ -4,7 +4,7 @@ use crate::arrivals::Played;
 use crate::scenario::Scenario;
 use tickwire_exchange::day::{BookForm, Heartbeats};
 use tickwire_fast::TemplateSet;
-use tickwire_feed::handler::{Engine, Handler, HandlerOptions, Sequencing};
+use tickwire_feed::handler::{FeedEngine, Handler, HandlerOptions, Sequencing};
 use tickwire_feed::market::{Adapt, AdapterOptions, BookModel, MarketDataAdapter};
 use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 
@@ -13,7 +13,7 @@ use tickwire_feed::recovery::{BookKinds, Continuity, RecoveryOptions};
 const SILENT_INTERVALS: u64 = 5;
 
 /// Creates the handler that a scenario describes, with engines from `engine`.
-pub(crate) fn handler<E: Engine>(
+pub(crate) fn handler<E: FeedEngine>(
     scenario: &Scenario,
     played: &Played,
     mut engine: impl FnMut() -> E,

@@ -3,10 +3,10 @@
 //! `TICKWIRE_SEED=7` runs one seed alone. For hours:
 //! `cargo run --release -p tickwire-simulation -- --seeds 100000 --packets 20000`.
 
-use tickwire_simulation::{EngineChoice, Scenario, Size, run, run_seeds};
+use tickwire_simulation::{Scenario, ScenarioSize, SimulationEngine, run, run_seeds};
 
 const SEEDS: u64 = 50;
-const SIZE: Size = Size { packets_max: 1_000 };
+const SIZE: ScenarioSize = ScenarioSize { packets_max: 1_000 };
 
 fn seeds() -> std::ops::Range<u64> {
     match std::env::var("TICKWIRE_SEED") {
@@ -33,7 +33,7 @@ fn fresh_books_are_true_and_what_comes_in_time_is_delivered_once() {
 #[test]
 fn seeds_draw_every_part_of_a_handler() {
     let scenarios: Vec<Scenario> = (0..SEEDS).map(|seed| Scenario::new(seed, SIZE)).collect();
-    for engine in [EngineChoice::Dynamic, EngineChoice::Generated] {
+    for engine in [SimulationEngine::Dynamic, SimulationEngine::Generated] {
         let has = |scenario: &&Scenario| {
             scenario.handler.engine == engine
                 && scenario.handler.replay.is_some()
@@ -51,7 +51,7 @@ fn the_same_seed_gives_the_same_run() {
 
 #[test]
 fn any_bytes_are_a_scenario() {
-    let size = Size { packets_max: 60 };
+    let size = ScenarioSize { packets_max: 60 };
     for bytes in [&b""[..], &[0xFF; 7], &[0x5A; 200]] {
         if let Err(violation) = run(&Scenario::from_bytes(bytes, size)) {
             panic!("{bytes:02x?}: {violation}");

@@ -96,7 +96,7 @@ fn inner(storage: &Storage) -> Option<SegmentRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Column, Csv, Header, JsonLines, MessageWriter, Plain};
+    use crate::{Csv, CsvColumn, Header, JsonLines, MessageWriter, Plain};
     use std::sync::Arc;
     use tickwire_fast::{Decoder, TemplateSet};
 
@@ -117,7 +117,7 @@ mod tests {
         let mut writers: [Box<dyn MessageWriter + '_>; 3] = [
             Box::new(JsonLines::with_fields(&mut json, fields.clone())),
             Box::new(
-                Csv::with_fields(&mut csv, &program, &[0], &[Column::Entry], &fields).unwrap(),
+                Csv::with_fields(&mut csv, &program, &[0], &[CsvColumn::Entry], &fields).unwrap(),
             ),
             Box::new(Plain::with_fields(&mut plain, fields)),
         ];

@@ -1,6 +1,6 @@
 //! FIX tag=value text.
 
-use crate::outline::{Origin, Outline};
+use crate::outline::{FieldOrigin, Outline};
 use crate::scalar::{Dialect, push_date_time, push_scalar};
 use crate::{Header, MessageWriter};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use tickwire_fast::{FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Pro
 
 /// The character that ends each field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Separator {
+pub enum FieldSeparator {
     /// `|`, for reading.
     #[default]
     Bar,
@@ -40,10 +40,10 @@ pub struct Fix<W> {
 
 impl<W: Write> Fix<W> {
     /// Creates a writer for messages of `program`. Fields without an id are omitted.
-    pub fn new(out: W, program: &Program, separator: Separator) -> Self {
+    pub fn new(out: W, program: &Program, separator: FieldSeparator) -> Self {
         let separator = match separator {
-            Separator::Bar => '|',
-            Separator::Soh => '\u{1}',
+            FieldSeparator::Bar => '|',
+            FieldSeparator::Soh => '\u{1}',
         };
         let on_untagged = Box::new(|_: &str| {});
         let tags = tags_of(program);
@@ -131,9 +131,9 @@ impl<W: Write> Fix<W> {
 /// the length field has none.
 pub(crate) fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
     let outline = Outline::of(program);
-    let tag = |&(field, origin): &(FieldRef, Origin<'_>)| {
+    let tag = |&(field, origin): &(FieldRef, FieldOrigin<'_>)| {
         let length_id = match origin {
-            Origin::Sequence(sequence) => sequence.length.id,
+            FieldOrigin::Sequence(sequence) => sequence.length.id,
             _ => None,
         };
         Some((field, length_id.or(program.field(field).id)?))

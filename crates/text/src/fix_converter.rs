@@ -7,10 +7,10 @@ use tickwire_fast::template::{Element, Enumeration, Epoch, FieldType, TimeUnit, 
 use tickwire_fast::{
     Entries, FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Program, Record,
 };
-use tickwire_fix::{DataFields, Decimal, Precision, Tag, UtcTimestamp, Writer};
+use tickwire_fix::{DataFields, FixDecimal, Precision, Tag, UtcTimestamp, Writer};
 
 use crate::fix::tags_of;
-use crate::outline::{Origin, Outline};
+use crate::outline::{FieldOrigin, Outline};
 
 /// MsgType.
 const MSG_TYPE: u32 = 35;
@@ -44,7 +44,7 @@ pub enum ConvertError {
         name: String,
     },
     /// The FIX writer refuses the message: the buffer is too small, or a text contains a delimiter.
-    Fix(tickwire_fix::Error),
+    Fix(tickwire_fix::FixError),
 }
 
 impl fmt::Display for ConvertError {
@@ -68,8 +68,8 @@ impl fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
-impl From<tickwire_fix::Error> for ConvertError {
-    fn from(error: tickwire_fix::Error) -> Self {
+impl From<tickwire_fix::FixError> for ConvertError {
+    fn from(error: tickwire_fix::FixError) -> Self {
         Self::Fix(error)
     }
 }
@@ -120,7 +120,7 @@ pub struct FixConverter {
 }
 
 /// The state of writing a message.
-struct Run<'c, 'w, 'b, F> {
+struct Conversion<'c, 'w, 'b, F> {
     converter: &'c FixConverter,
     writer: &'w mut Writer<'b>,
     wants: F,
@@ -135,7 +135,7 @@ impl FixConverter {
             tags_of(program).into_iter().filter(|(_, tag)| (1..=TAG_MAX).contains(tag)).collect();
         let outline = Outline::of(program);
         let untagged = outline.fields().iter().filter(|(field, origin)| {
-            let is_valued = matches!(origin, Origin::Field(_) | Origin::Sequence(_));
+            let is_valued = matches!(origin, FieldOrigin::Field(_) | FieldOrigin::Sequence(_));
             is_valued && !tags.contains_key(field)
         });
         let untagged =
@@ -192,7 +192,7 @@ impl FixConverter {
         wants: impl Fn(u32) -> bool,
     ) -> Result<(), ConvertError> {
         let wants = |tag| !FRAME.contains(&tag) && wants(tag);
-        Run { converter: self, writer, wants, first: None }.record(message.root())
+        Conversion { converter: self, writer, wants, first: None }.record(message.root())
     }
 
     fn tag(&self, record: Record<'_>, index: usize) -> Option<u32> {
@@ -218,7 +218,7 @@ fn name(field: &FieldLayout) -> String {
     field.name.local.to_string()
 }
 
-impl<F: Fn(u32) -> bool> Run<'_, '_, '_, F> {
+impl<F: Fn(u32) -> bool> Conversion<'_, '_, '_, F> {
     fn record(&mut self, record: Record<'_>) -> Result<(), ConvertError> {
         for (index, (field, value)) in record.fields().enumerate() {
             match value {
@@ -297,7 +297,7 @@ impl<F: Fn(u32) -> bool> Run<'_, '_, '_, F> {
             (FieldValue::Int(value), _) => writer.int(number, value),
             (FieldValue::Decimal(value), _) => {
                 let exponent = i8::try_from(value.exponent).map_err(|_| wrong())?;
-                writer.decimal(number, Decimal::new(value.mantissa, exponent));
+                writer.decimal(number, FixDecimal::new(value.mantissa, exponent));
             }
             (FieldValue::Ascii([]) | FieldValue::Unicode([]) | FieldValue::Bytes([]), _) => {
                 return Ok(());

@@ -1,6 +1,6 @@
 //! One JSON object per message.
 
-use crate::json::{Plan, push_hex, push_string, push_unsigned};
+use crate::json::{JsonPlan, push_hex, push_string, push_unsigned};
 use crate::{Fields, Header, MessageWriter};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct JsonLines<W> {
     line: Vec<u8>,
     fields: Fields,
     /// Layout for the program of the last message.
-    plan: Option<(Arc<Program>, Plan)>,
+    plan: Option<(Arc<Program>, JsonPlan)>,
 }
 
 impl<W: Write> JsonLines<W> {
@@ -39,7 +39,7 @@ impl<W: Write> MessageWriter for JsonLines<W> {
             Some((program, plan)) if Arc::ptr_eq(program, message.program()) => plan,
             plan => {
                 let program = message.program();
-                &mut plan.insert((program.clone(), Plan::of(program, &self.fields))).1
+                &mut plan.insert((program.clone(), JsonPlan::of(program, &self.fields))).1
             }
         };
         plan.push_message(&mut self.line, message);

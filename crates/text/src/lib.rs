@@ -55,9 +55,9 @@ mod scalar;
 mod source;
 pub mod words;
 
-pub use csv::{Column, Csv};
+pub use csv::{Csv, CsvColumn};
 pub use fields::{Fields, FieldsError};
-pub use fix::{Fix, Separator};
+pub use fix::{FieldSeparator, Fix};
 pub use fix_converter::{ConvertError, FixConverter};
 pub use header::Header;
 pub use json_lines::JsonLines;

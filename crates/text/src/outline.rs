@@ -12,7 +12,7 @@ use tickwire_fast::{FieldHandle, FieldRef, Program, SegmentRef, Storage};
 
 /// The instruction from which a field was compiled.
 #[derive(Clone, Copy, Debug)]
-pub enum Origin<'p> {
+pub enum FieldOrigin<'p> {
     /// A scalar field.
     Field(&'p FieldInstruction),
     /// A group.
@@ -27,7 +27,7 @@ pub enum Origin<'p> {
 #[derive(Debug)]
 pub struct Outline<'p> {
     program: &'p Program,
-    fields: Vec<(FieldRef, Origin<'p>)>,
+    fields: Vec<(FieldRef, FieldOrigin<'p>)>,
     /// Index into `fields` by field.
     index_of: HashMap<FieldRef, usize>,
 }
@@ -43,12 +43,12 @@ impl<'p> Outline<'p> {
     }
 
     /// Returns all stored fields of the program with their origins.
-    pub fn fields(&self) -> &[(FieldRef, Origin<'p>)] {
+    pub fn fields(&self) -> &[(FieldRef, FieldOrigin<'p>)] {
         &self.fields
     }
 
     /// Returns the origin of a field.
-    pub fn origin(&self, field: FieldRef) -> Option<Origin<'p>> {
+    pub fn origin(&self, field: FieldRef) -> Option<FieldOrigin<'p>> {
         self.index_of.get(&field).map(|&index| self.fields[index].1)
     }
 
@@ -70,24 +70,24 @@ impl<'p> Outline<'p> {
                     self.instructions(&target.instructions, segment, index);
                     continue;
                 }
-                Instruction::Field(field) => Origin::Field(field),
-                Instruction::Group(group) => Origin::Group(group),
-                Instruction::Sequence(sequence) => Origin::Sequence(sequence),
-                Instruction::DynamicRef(_) => Origin::Dynamic,
+                Instruction::Field(field) => FieldOrigin::Field(field),
+                Instruction::Group(group) => FieldOrigin::Group(group),
+                Instruction::Sequence(sequence) => FieldOrigin::Sequence(sequence),
+                Instruction::DynamicRef(_) => FieldOrigin::Dynamic,
             };
             self.place(FieldHandle { segment, index: *index }, origin);
             *index += 1;
         }
     }
 
-    fn place(&mut self, handle: FieldHandle, origin: Origin<'p>) {
+    fn place(&mut self, handle: FieldHandle, origin: FieldOrigin<'p>) {
         let field = self.program.field_ref(handle);
         self.index_of.insert(field, self.fields.len());
         self.fields.push((field, origin));
         let inner = match origin {
-            Origin::Group(group) => &group.instructions,
-            Origin::Sequence(sequence) => &sequence.instructions,
-            Origin::Field(_) | Origin::Dynamic => return,
+            FieldOrigin::Group(group) => &group.instructions,
+            FieldOrigin::Sequence(sequence) => &sequence.instructions,
+            FieldOrigin::Field(_) | FieldOrigin::Dynamic => return,
         };
         match self.program.field(field).storage {
             Storage::Group(segment) | Storage::Sequence { segment, .. } => {

@@ -27,7 +27,7 @@ pub struct Plain<W> {
 }
 
 /// A group, a sequence or a referenced template, which has separate lines.
-enum Inner<'m> {
+enum NestedValue<'m> {
     Record(Record<'m>),
     Entries(Entries<'m>),
 }
@@ -101,11 +101,11 @@ impl<W: Write> Plain<W> {
                 FieldValue::Absent | FieldValue::Discarded => continue,
                 _ if !self.fields.shows(record, index) => continue,
                 FieldValue::Group(group) | FieldValue::Dynamic(_, group) => {
-                    inner.push((field, Inner::Record(group)));
+                    inner.push((field, NestedValue::Record(group)));
                     continue;
                 }
                 FieldValue::Sequence(entries) => {
-                    inner.push((field, Inner::Entries(entries)));
+                    inner.push((field, NestedValue::Entries(entries)));
                     continue;
                 }
                 _ => {}
@@ -125,8 +125,8 @@ impl<W: Write> Plain<W> {
         for (field, inner) in inner {
             let name = &field.name.local;
             match inner {
-                Inner::Record(record) => self.record(name, record, level),
-                Inner::Entries(entries) => {
+                NestedValue::Record(record) => self.record(name, record, level),
+                NestedValue::Entries(entries) => {
                     for (index, entry) in entries.iter().enumerate() {
                         self.record(&format!("{name}[{index}]"), entry, level);
                     }

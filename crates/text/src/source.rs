@@ -6,7 +6,7 @@ use tickwire_fast::{FieldHandle, Int, Program, Scaled, Slot, Text, UInt};
 /// A field value: read from its slot if its text depends on the value alone, otherwise by field
 /// index.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source {
+pub(crate) enum FieldAccess {
     /// An unsigned number without a name.
     UInt(Slot<UInt>),
     /// A signed number.
@@ -19,7 +19,7 @@ pub(crate) enum Source {
     Other(usize),
 }
 
-impl Source {
+impl FieldAccess {
     pub(crate) fn of(program: &Program, handle: FieldHandle) -> Self {
         let other = Self::Other(handle.index);
         let field = &program.fields_of(handle.segment)[handle.index];

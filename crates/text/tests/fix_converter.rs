@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tickwire_fast::{Decimal, MessageBuilder, Program, TemplateSet};
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{DataFields, Dictionary, ErrorKind, Reader, Tag, Writer};
+use tickwire_fix::{DataFields, Dictionary, FixErrorKind, Reader, Tag, Writer};
 use tickwire_text::{ConvertError, FixConverter};
 
 fn builder(body: &str) -> MessageBuilder {
@@ -180,7 +180,9 @@ fn what_fix_cannot_say_is_an_error() {
     let mut text = builder(&format!("{MSG_TYPE}<string name='a' id='58'/>"));
     text.set_str("a", "x\u{1}49=EVIL").expect("set");
     let error = converted(text).expect_err("a delimiter");
-    assert!(matches!(error, ConvertError::Fix(error) if error.kind == ErrorKind::FieldDelimiter));
+    assert!(
+        matches!(error, ConvertError::Fix(error) if error.kind == FixErrorKind::FieldDelimiter)
+    );
     for (value, unit) in [(-1, "second"), (i64::MAX, "day")] {
         let kind = format!("<timestamp unit='{unit}' name='t' id='60'/>");
         let mut time = builder(&format!("{MSG_TYPE}{kind}"));

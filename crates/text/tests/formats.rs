@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tickwire_fast::{Decoder, Message, Program, TemplateSet};
-use tickwire_text::{Column, Csv, Fix, Header, JsonLines, MessageWriter, Plain, Separator};
+use tickwire_text::{Csv, CsvColumn, FieldSeparator, Fix, Header, JsonLines, MessageWriter, Plain};
 
 const XML: &str = r#"<templates><template name="T" id="1">
     <uInt32 name="a" id="11"/>
@@ -75,7 +75,7 @@ fn json_lines() {
 fn csv() {
     let mut out = Vec::new();
     written(&header(), &mut out, |out, program| {
-        Csv::new(out, program, &[0], Column::CAPTURE).unwrap()
+        Csv::new(out, program, &[0], CsvColumn::CAPTURE).unwrap()
     });
     let time = "1375336800000000001,10.0.0.1:9000,[ff02::1]:8000";
     assert_eq!(
@@ -88,7 +88,7 @@ fn csv() {
         )
     );
     let mut out = Vec::new();
-    let columns = [Column::Time, Column::Line, Column::TemplateName];
+    let columns = [CsvColumn::Time, CsvColumn::Line, CsvColumn::TemplateName];
     written(&Header::default(), &mut out, |out, program| {
         Csv::new(out, program, &[0], &columns).unwrap()
     });
@@ -100,7 +100,7 @@ fn fix() {
     let mut out = Vec::new();
     written(&header(), &mut out, |out, program| {
         let left_out = |field: &str| assert_eq!(field, "q");
-        Fix::new(out, program, Separator::Bar).on_untagged(left_out)
+        Fix::new(out, program, FieldSeparator::Bar).on_untagged(left_out)
     });
     assert_eq!(
         text(out),
@@ -108,11 +108,13 @@ fn fix() {
          line=A|11=5|13=2|14=1.50|15=2|14=130|15=0|\n"
     );
     let mut out = Vec::new();
-    written(&Header::default(), &mut out, |out, program| Fix::new(out, program, Separator::Soh));
+    written(&Header::default(), &mut out, |out, program| {
+        Fix::new(out, program, FieldSeparator::Soh)
+    });
     assert_eq!(text(out), "11=5\u{1}13=2\u{1}14=1.50\u{1}15=2\u{1}14=130\u{1}15=0\u{1}\n");
     let mut out = Vec::new();
     written(&Header::default(), &mut out, |out, program| {
-        Fix::new(out, program, Separator::Bar).entry_index()
+        Fix::new(out, program, FieldSeparator::Bar).entry_index()
     });
     assert_eq!(
         text(out),

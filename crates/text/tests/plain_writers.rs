@@ -10,7 +10,7 @@ use tickwire_fast::{
     Decoder, DecoderOptions, EngineUnderTest, FieldHandle, FieldLayout, FieldValue, Message,
     MessageBuilder, Program, Record, ResetPolicy, SegmentRef, Storage, TemplateSet,
 };
-use tickwire_text::{Column, Csv, Header, JsonLines, MessageWriter, element_name};
+use tickwire_text::{Csv, CsvColumn, Header, JsonLines, MessageWriter, element_name};
 
 /// A template with one sequence and every kind of value, one without a sequence, one that shares
 /// columns between message and entries, and one with nested sequences and groups.
@@ -41,7 +41,8 @@ const XML: &str = r#"<templates>
   <decimal name="z"/></template>
 </templates>"#;
 
-const COLUMNS: &[Column] = &[Column::Packet, Column::Entry, Column::TemplateName, Column::Time];
+const COLUMNS: &[CsvColumn] =
+    &[CsvColumn::Packet, CsvColumn::Entry, CsvColumn::TemplateName, CsvColumn::Time];
 
 fn fill(builder: &mut MessageBuilder, segment: SegmentRef, rng: &mut fastrand::Rng) {
     let program = builder.program().clone();

@@ -1,15 +1,15 @@
 //! The command line as a whole; each command's own arguments are in its module.
 
 use crate::bench::BenchArgs;
-use crate::decode::DecodeArgs;
+use crate::decode::FastDecodeArgs;
 use crate::demo::DemoArgs;
 use crate::doctor::DoctorArgs;
-use crate::encode::EncodeArgs;
+use crate::encode::FastEncodeArgs;
 use crate::explain::ExplainArgs;
 use crate::export::ExportArgs;
 use crate::feed::FeedArgs;
 use crate::fix::FixArgs;
-use crate::generate::GenerateArgs;
+use crate::generate::FeedGenerateArgs;
 use crate::grammar::GrammarArgs;
 use crate::logs::LogFormat;
 use crate::monitor::MonitorCommandArgs;
@@ -56,15 +56,15 @@ pub struct CommandLine {
 pub enum Command {
     Bench(BenchArgs),
     Completions(CompletionsArgs),
-    Decode(Box<DecodeArgs>),
+    Decode(Box<FastDecodeArgs>),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
-    Encode(Box<EncodeArgs>),
+    Encode(Box<FastEncodeArgs>),
     Explain(Box<ExplainArgs>),
     Export(Box<ExportArgs>),
     Feed(FeedArgs),
     Fix(FixArgs),
-    Generate(GenerateArgs),
+    Generate(FeedGenerateArgs),
     Grammar(GrammarArgs),
     Man(ManArgs),
     Monitor(MonitorCommandArgs),

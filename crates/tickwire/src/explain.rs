@@ -4,7 +4,7 @@ use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, Replay, ResetAtArgs, TemplateArgs, reset_policy,
+    DecoderArgs, FramingArgs, InputArgs, InputReplay, ResetAtArgs, TemplateArgs, reset_policy,
     with_reset_template,
 };
 use crate::packet_range::PacketRange;
@@ -12,10 +12,10 @@ use crate::progress::Progress;
 use anstyle::{AnsiColor, Style};
 use std::io::Write;
 use std::sync::Arc;
-use tickwire_captures::explain::{Emphasis, Explainer, Part, write_text};
-use tickwire_captures::{Channel, Channels};
+use tickwire_captures::explain::{Emphasis, Explainer, PacketPart, write_text};
+use tickwire_captures::{CaptureChannel, Channels};
 use tickwire_fast::CompileOptions;
-use tickwire_feed::capture::{Kind, Packet};
+use tickwire_feed::capture::{CaptureKind, Packet};
 use tickwire_feed::counted;
 use tickwire_feed::framing::Framing;
 use tickwire_text::json::parse_hex;
@@ -66,13 +66,13 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
             let name = files::name_of(path);
             (args.framing.find_without_checks(&sample, &set, &name, Some(&args.sessions))?, replay)
         }
-        _ => (args.framing.framing()?, Replay::default()),
+        _ => (args.framing.framing()?, InputReplay::default()),
     };
     let set = with_reset_template(set, &framing);
     let options = CompileOptions::default().constants(true);
     let program = Arc::new(files::compile(set, &options)?);
     let options = args.decoder.checked_options(reset_policy(&framing), &program)?;
-    let mut explaining = Explaining {
+    let mut explaining = ExplanationRun {
         explainer: Explainer::new(&program, framing),
         framing,
         out: anstream::stdout().lock(),
@@ -81,10 +81,10 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     match &args.hex {
         Some(digits) => {
             let bytes = parse_hex(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
-            let Explaining { explainer, out, left, .. } = &mut explaining;
+            let ExplanationRun { explainer, out, left, .. } = &mut explaining;
             let title = format!("packet of {}", counted(bytes.len(), "byte"));
             writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
-            let mut channel = Channel::new(program.clone(), options, framing);
+            let mut channel = CaptureChannel::new(program.clone(), options, framing);
             packet_of(explainer, &mut channel, &bytes, left, out)
         }
         None if args.input.path().is_none() => {
@@ -100,7 +100,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
 }
 
 /// Explanation in progress, and its output.
-struct Explaining<'e, W> {
+struct ExplanationRun<'e, W> {
     explainer: Explainer<'e>,
     framing: Framing,
     out: W,
@@ -108,18 +108,18 @@ struct Explaining<'e, W> {
     left: u64,
 }
 
-impl<W: Write> Explaining<'_, W> {
+impl<W: Write> ExplanationRun<'_, W> {
     fn file(
         &mut self,
         input: &InputArgs,
-        replay: Replay,
+        replay: InputReplay,
         wanted: &PacketRange,
         mut channels: Channels,
     ) -> Result<Outcome, Failure> {
         let name = files::name_of(input.required_path()?);
         let progress = Progress::none();
         let mut reader = input.open_replayed(&progress, replay)?;
-        let is_whole = reader.kind() == Kind::Stream;
+        let is_whole = reader.kind() == CaptureKind::Stream;
         let remark = |text: &str| progress.print(&format!("{name}: {text}"));
         let Self { explainer, framing, out, left } = self;
         let mut outcome = None;
@@ -178,7 +178,7 @@ impl<W: Write> Explaining<'_, W> {
 fn begin_packet(
     name: &str,
     packet: &Packet<'_>,
-    channel: &Channel,
+    channel: &CaptureChannel,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let title = format!(
@@ -197,12 +197,12 @@ fn begin_packet(
 /// Writes a packet, at most `left` messages; the outcome shows whether all of them were decoded.
 fn packet_of(
     explainer: &Explainer<'_>,
-    channel: &mut Channel,
+    channel: &mut CaptureChannel,
     bytes: &[u8],
     left: &mut u64,
     out: &mut impl Write,
 ) -> Result<Outcome, Failure> {
-    let mut write = |part: Part<'_>| write_text(out, &part, &paint);
+    let mut write = |part: PacketPart<'_>| write_text(out, &part, &paint);
     let is_right = explainer.packet(channel, bytes, left, &mut write)?;
     out.flush()?;
     Ok(Outcome::flawed_if(!is_right))

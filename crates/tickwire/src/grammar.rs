@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Diagnostic, Host, Limits, NameId, Program,
-    Progress, RunError, RunErrorKind, generate, rt,
+    ActionError, ActionId, ActionNames, ActionValue, Diagnostic, GrammarLimits, GrammarProgram,
+    Host, NameId, RunError, RunErrorKind, StreamProgress, generate, rt,
 };
-use tickwire_text::json::{Members, push_hex, push_string, push_unsigned};
+use tickwire_text::json::{ObjectWriter, push_hex, push_string, push_unsigned};
 
 /// Longest grammar or packet read.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
@@ -22,11 +22,11 @@ const PIECE_BYTES: usize = 64 << 10;
 #[derive(Debug, Args)]
 pub struct GrammarArgs {
     #[command(subcommand)]
-    action: Action,
+    action: GrammarCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum GrammarCommand {
     /// Check a grammar; everything wrong in it is reported at once
     ///
     /// Warns of patterns in loops that can take quadratic time.
@@ -58,7 +58,7 @@ enum Action {
         /// How the value of an action is read from its bytes: be (big-endian), le (little-endian)
         /// or decimal
         #[arg(long, value_name = "ACTION=HOW", value_parser = value_of)]
-        value: Vec<(String, Reading)>,
+        value: Vec<(String, ValueEncoding)>,
         /// Read the input as a stream and print each action as soon as it is certain
         #[arg(long)]
         stream: bool,
@@ -74,7 +74,7 @@ enum Action {
 pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
     let mut out = files::create(None)?;
     match &args.action {
-        Action::Check { grammar } => {
+        GrammarCommand::Check { grammar } => {
             let program = program(grammar)?;
             let statements = program.statements().len();
             let actions = match program.actions() {
@@ -92,14 +92,14 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
                 tell!("warning: {}", describe(grammar, warning));
             }
         }
-        Action::Show { grammar, stages: true, .. } => {
+        GrammarCommand::Show { grammar, stages: true, .. } => {
             out.write_all(stages(&program(grammar)?).as_bytes())?;
         }
-        Action::Show { grammar, dot, .. } => {
+        GrammarCommand::Show { grammar, dot, .. } => {
             let machine = program(grammar)?.machine();
             out.write_all(if *dot { machine.dot() } else { machine.show() }.as_bytes())?;
         }
-        Action::Run { grammar, packet, value, stream } => {
+        GrammarCommand::Run { grammar, packet, value, stream } => {
             let program = program(grammar)?;
             let host = Print::new(&program, value)?;
             match stream {
@@ -107,7 +107,7 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
                 false => run_packet(&program, host, packet, &mut out)?,
             }
         }
-        Action::Generate { grammar } => {
+        GrammarCommand::Generate { grammar } => {
             let program = program(grammar)?;
             let name = grammar.file_name().map_or_else(String::new, |n| n.display().to_string());
             let command = format!("tickwire grammar generate {name}");
@@ -120,19 +120,19 @@ pub fn run(args: &GrammarArgs) -> Result<Outcome, Failure> {
 
 /// How the bytes of an action are read as its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+enum ValueEncoding {
     BigEndian,
     LittleEndian,
     Decimal,
 }
 
-fn value_of(text: &str) -> Result<(String, Reading), String> {
+fn value_of(text: &str) -> Result<(String, ValueEncoding), String> {
     let (action, how) =
         text.split_once('=').ok_or("write ACTION=be, ACTION=le or ACTION=decimal")?;
     let reading = match how {
-        "be" => Reading::BigEndian,
-        "le" => Reading::LittleEndian,
-        "decimal" => Reading::Decimal,
+        "be" => ValueEncoding::BigEndian,
+        "le" => ValueEncoding::LittleEndian,
+        "decimal" => ValueEncoding::Decimal,
         _ => return Err(format!("\"{how}\" is not be, le or decimal")),
     };
     Ok((action.to_owned(), reading))
@@ -140,14 +140,17 @@ fn value_of(text: &str) -> Result<(String, Reading), String> {
 
 /// Prints the output of the grammar, one line per action.
 struct Print<'p> {
-    program: &'p Program,
+    program: &'p GrammarProgram,
     /// Reading of the action's bytes, by action.
-    readings: Vec<Option<Reading>>,
+    readings: Vec<Option<ValueEncoding>>,
     lines: Vec<u8>,
 }
 
 impl<'p> Print<'p> {
-    fn new(program: &'p Program, values: &[(String, Reading)]) -> Result<Self, Failure> {
+    fn new(
+        program: &'p GrammarProgram,
+        values: &[(String, ValueEncoding)],
+    ) -> Result<Self, Failure> {
         let actions = program.actions();
         let mut readings = vec![None; actions.len()];
         for (name, reading) in values {
@@ -166,9 +169,9 @@ impl<'p> Print<'p> {
         let reading = self.readings.get(usize::from(action.0)).copied().flatten();
         reading
             .map(|reading| match reading {
-                Reading::BigEndian => rt::big_endian(bytes),
-                Reading::LittleEndian => rt::little_endian(bytes),
-                Reading::Decimal => rt::decimal(bytes),
+                ValueEncoding::BigEndian => rt::big_endian(bytes),
+                ValueEncoding::LittleEndian => rt::little_endian(bytes),
+                ValueEncoding::Decimal => rt::decimal(bytes),
             })
             .transpose()
     }
@@ -191,7 +194,7 @@ impl Host for Print<'_> {
     ) -> Result<ActionValue, ActionError> {
         let value = self.value(action, bytes);
         let name = self.program.actions().get(usize::from(action.0)).map_or("", String::as_str);
-        let mut members = Members::begin(&mut self.lines);
+        let mut members = ObjectWriter::begin(&mut self.lines);
         push_unsigned(members.member("offset"), offset as u64);
         push_string(members.member("name"), name);
         let hex = members.member("hex");
@@ -212,7 +215,7 @@ impl Host for Print<'_> {
 
     fn number(&mut self, name: NameId, number: i128, offset: usize) {
         let name = self.program.names().get(usize::from(name.0)).map_or("", String::as_str);
-        let mut members = Members::begin(&mut self.lines);
+        let mut members = ObjectWriter::begin(&mut self.lines);
         push_unsigned(members.member("offset"), offset as u64);
         push_string(members.member("name"), name);
         members.member("value").extend_from_slice(number.to_string().as_bytes());
@@ -221,7 +224,7 @@ impl Host for Print<'_> {
     }
 
     fn send(&mut self, code: u32, value: u64) {
-        let mut members = Members::begin(&mut self.lines);
+        let mut members = ObjectWriter::begin(&mut self.lines);
         push_unsigned(members.member("send"), code.into());
         push_unsigned(members.member("value"), value);
         members.end();
@@ -230,7 +233,7 @@ impl Host for Print<'_> {
 }
 
 fn run_packet(
-    program: &Program,
+    program: &GrammarProgram,
     mut host: Print<'_>,
     path: &Path,
     out: &mut impl Write,
@@ -252,7 +255,7 @@ fn run_packet(
 
 /// Runs a program over an input that arrives in pieces.
 fn run_stream(
-    program: &Program,
+    program: &GrammarProgram,
     mut host: Print<'_>,
     path: &Path,
     out: &mut impl Write,
@@ -274,8 +277,8 @@ fn run_stream(
         out.flush()?;
         host.lines.clear();
         match pushed {
-            Ok(Progress::More) => {}
-            Ok(Progress::Ended(used)) => {
+            Ok(StreamProgress::More) => {}
+            Ok(StreamProgress::Ended(used)) => {
                 let read = if used == taken { input.read(&mut piece) } else { Ok(1) };
                 if read.map_err(|error| Failure::file("read", &name, &error))? == 0 {
                     break Ok(());
@@ -294,7 +297,7 @@ fn run_stream(
 }
 
 /// Compilation stages of each pattern.
-fn stages(program: &Program) -> String {
+fn stages(program: &GrammarProgram) -> String {
     let mut text = String::new();
     for stage in program.stages() {
         text.push_str(&format!(
@@ -315,7 +318,7 @@ fn stages(program: &Program) -> String {
     text
 }
 
-fn program(path: &Path) -> Result<Program, Failure> {
+fn program(path: &Path) -> Result<GrammarProgram, Failure> {
     let text = text_of(path)?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     // Included files are relative to the grammar's directory.
@@ -329,13 +332,17 @@ fn program(path: &Path) -> Result<Program, Failure> {
             Failure::OutputClosed => "it cannot be read".to_owned(),
         })
     };
-    Program::parse_including(&text, &ActionNames::any(), &Limits::default(), &mut files).map_err(
-        |errors| {
-            let lines = errors.diagnostics().iter().map(|diagnostic| describe(path, diagnostic));
-            let lines: Vec<String> = lines.collect();
-            Failure::Data(format!("the grammar cannot be used:\n{}", lines.join("\n")))
-        },
+    GrammarProgram::parse_including(
+        &text,
+        &ActionNames::any(),
+        &GrammarLimits::default(),
+        &mut files,
     )
+    .map_err(|errors| {
+        let lines = errors.diagnostics().iter().map(|diagnostic| describe(path, diagnostic));
+        let lines: Vec<String> = lines.collect();
+        Failure::Data(format!("the grammar cannot be used:\n{}", lines.join("\n")))
+    })
 }
 
 /// An error or warning with its position.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_fix_engine::{FixMetrics, InitiatorOptions, Sessions};
-use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, Role, SessionId};
+use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, SessionId, SessionRole};
 use tickwire_telemetry::metrics::{FeedMetrics, LoopMetrics, Metrics, ReplayMetrics};
 
 /// Labels by sample name.
-type Samples = BTreeMap<String, BTreeSet<String>>;
+type LabelsBySample = BTreeMap<String, BTreeSet<String>>;
 
 /// Labels that Prometheus adds.
 const OF_PROMETHEUS: [&str; 2] = ["instance", "job"];
@@ -26,7 +26,7 @@ fn read(path: &Path) -> String {
 }
 
 /// Adds the samples of Prometheus text.
-fn add(samples: &mut Samples, text: &str) {
+fn add(samples: &mut LabelsBySample, text: &str) {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let name = line.split(['{', ' ']).next().unwrap_or_default();
         let of = samples.entry(name.to_owned()).or_default();
@@ -41,10 +41,11 @@ fn add(samples: &mut Samples, text: &str) {
 }
 
 /// Returns the names and labels of all metrics that processes of this program export.
-fn exported() -> Samples {
+fn exported() -> LabelsBySample {
     let metrics = Metrics::new();
-    let lines =
-        Line::ALL.into_iter().flat_map(|line| [Source::Incremental(line), Source::Snapshot(line)]);
+    let lines = Line::ALL
+        .into_iter()
+        .flat_map(|line| [FeedLine::Incremental(line), FeedLine::Snapshot(line)]);
     let _feed = FeedMetrics::new(&metrics, Some("futures"), lines);
     let _loop = LoopMetrics::new(&metrics, Some("0"));
     let _replay = ReplayMetrics::new(&metrics, Some("futures"));
@@ -54,10 +55,10 @@ fn exported() -> Samples {
     let id = SessionId::new(BeginString::Fix42, "A", "B");
     let store = Box::new(MemoryStore::new());
     let options = InitiatorOptions::new(([127, 0, 0, 1], 1).into());
-    let added = sessions.add_initiator(Config::new(Role::Initiator, id), store, options);
+    let added = sessions.add_initiator(Config::new(SessionRole::Initiator, id), store, options);
     assert!(added.is_ok());
     FixMetrics::new(&metrics).publish(&sessions, Now::default());
-    let mut samples = Samples::from([("up".to_owned(), BTreeSet::new())]);
+    let mut samples = LabelsBySample::from([("up".to_owned(), BTreeSet::new())]);
     add(&mut samples, &metrics.encode());
     {
         add(&mut samples, &crate::publish::metrics().all().encode());
@@ -68,7 +69,7 @@ fn exported() -> Samples {
 
 /// The names in a query.
 #[derive(Debug, Default)]
-struct Named {
+struct QueryNames {
     /// Metrics and the labels that are matched on them.
     metrics: Vec<(String, Vec<String>)>,
     /// Labels by which results are grouped.
@@ -101,9 +102,9 @@ fn tokens(query: &str) -> Vec<String> {
 const KEYWORDS: [&str; 6] = ["and", "bool", "offset", "or", "unless", "inf"];
 
 /// Collects the names in a PromQL query.
-fn named(query: &str) -> Named {
+fn named(query: &str) -> QueryNames {
     let tokens = tokens(query);
-    let mut named = Named::default();
+    let mut named = QueryNames::default();
     let mut at = 0;
     let token = |at: usize| tokens.get(at).map_or("", String::as_str);
     let is_name =
@@ -149,7 +150,7 @@ fn named(query: &str) -> Named {
 }
 
 /// Returns the errors of a query, and of the labels that are shown with its results.
-fn faults(samples: &Samples, query: &str, told: &[String]) -> Vec<String> {
+fn faults(samples: &LabelsBySample, query: &str, told: &[String]) -> Vec<String> {
     let named = named(query);
     let mut faults = Vec::new();
     let mut known: BTreeSet<&str> = OF_PROMETHEUS.into();
@@ -194,7 +195,8 @@ fn queries_are_read_as_prometheus_reads_them() {
         read.metrics.iter().map(|(name, labels)| (name.as_str(), labels.len())).collect();
     assert_eq!(metrics, [("a_bucket", 2), ("b", 0)]);
     assert_eq!(read.groups, ["instance", "le"]);
-    let samples = Samples::from([("a_total".to_owned(), BTreeSet::from(["line".to_owned()]))]);
+    let samples =
+        LabelsBySample::from([("a_total".to_owned(), BTreeSet::from(["line".to_owned()]))]);
     assert!(faults(&samples, "sum by (line) (rate(a_total{line=\"a\"}[5m]))", &[]).is_empty());
     assert_eq!(faults(&samples, "rate(a_total{feed=\"a\"}[5m])", &[]).len(), 1);
     assert_eq!(faults(&samples, "sum by (feed) (b_total)", &["feed".to_owned()]).len(), 3);

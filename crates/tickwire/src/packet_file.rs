@@ -9,7 +9,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::{
-    Format, PcapWriteError, PcapWriter, PcapngWriter, PrefixedWriteError, PrefixedWriter, Suffixes,
+    CaptureFormat, PcapWriteError, PcapWriter, PcapngWriter, PrefixedWriteError, PrefixedWriter,
+    Suffixes,
 };
 
 /// Format of a file of packets.
@@ -44,11 +45,11 @@ impl PacketFormat {
         let is_pcapng =
             path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("pcapng"));
         Ok(match suffixes.format() {
-            Some(Format::Pcap) if is_pcapng => Self::Pcapng,
-            Some(Format::Pcap) => Self::Pcap,
-            Some(Format::Raw) => Self::Raw,
-            Some(Format::U32Le) => Self::U32le,
-            Some(Format::U32Be) | None => Self::U32be,
+            Some(CaptureFormat::Pcap) if is_pcapng => Self::Pcapng,
+            Some(CaptureFormat::Pcap) => Self::Pcap,
+            Some(CaptureFormat::Raw) => Self::Raw,
+            Some(CaptureFormat::U32Le) => Self::U32le,
+            Some(CaptureFormat::U32Be) | None => Self::U32be,
         })
     }
 

@@ -13,13 +13,13 @@ pub enum Align {
 
 /// Rows of text with columns as wide as their widest cell.
 #[derive(Debug)]
-pub struct Table {
+pub struct TextTable {
     aligns: Vec<Align>,
     /// The first row is the heading; an empty row is a rule.
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// Creates a table with these headings.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         let heading = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -48,7 +48,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
         for row in &self.rows {

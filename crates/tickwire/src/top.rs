@@ -4,7 +4,7 @@ use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
 use tickwire_monitor::MonitorTarget;
-use tickwire_telemetry::http::{HttpAddress, HttpTlsClient, Token};
+use tickwire_telemetry::http::{BearerToken, HttpAddress, HttpTlsClient};
 
 /// Show a running process in the terminal.
 ///
@@ -51,7 +51,7 @@ impl TopArgs {
 /// Runs the command until the user leaves.
 pub fn run(args: &TopArgs) -> Result<Outcome, Failure> {
     let of_file = |path: &PathBuf| {
-        Token::of_file(path)
+        BearerToken::of_file(path)
             .map_err(|error| Failure::file("use the token of", path.display(), &error))
     };
     let token = args.monitor_token.as_ref().map(of_file).transpose()?;

@@ -12,12 +12,12 @@ use tickwire_feed_config::HOLD_MAX;
 ///
 /// It is at most a hundred years, so that nanoseconds fit 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(Duration);
+pub struct TimeSpan(Duration);
 
 /// The longest time.
 const SPAN_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-impl Span {
+impl TimeSpan {
     /// The time.
     pub const fn duration(self) -> Duration {
         self.0
@@ -29,7 +29,7 @@ impl Span {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -50,7 +50,7 @@ impl FromStr for Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match SignedDuration::try_from(self.0) {
             Ok(time) => write!(f, "{time:#}"),
@@ -60,7 +60,7 @@ impl fmt::Display for Span {
 }
 
 /// Parses a time; a number without a unit is in seconds.
-fn seconds_or_span(text: &str) -> Result<Span, String> {
+fn seconds_or_span(text: &str) -> Result<TimeSpan, String> {
     match text.trim().parse::<f64>() {
         Ok(_) => format!("{}s", text.trim()).parse(),
         Err(_) => text.parse(),
@@ -68,8 +68,8 @@ fn seconds_or_span(text: &str) -> Result<Span, String> {
 }
 
 /// Parses a hold time, with the same maximum as in a feed file.
-pub fn hold(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse()?;
+pub fn hold(text: &str) -> Result<TimeSpan, String> {
+    let span: TimeSpan = text.parse()?;
     let is_fit = span.duration() <= HOLD_MAX;
     is_fit.then_some(span).ok_or_else(|| format!("the longest possible wait is {HOLD_MAX:?}"))
 }
@@ -77,10 +77,10 @@ pub fn hold(text: &str) -> Result<Span, String> {
 /// Parses a time within `range`, whose bounds are texts such as `1s`; a number without a unit is in seconds.
 pub fn span_in(
     range: RangeInclusive<&'static str>,
-) -> impl Fn(&str) -> Result<Span, String> + Clone {
+) -> impl Fn(&str) -> Result<TimeSpan, String> + Clone {
     move |text| {
         let time = seconds_or_span(text)?;
-        let (least, most) = (range.start().parse::<Span>()?, range.end().parse::<Span>()?);
+        let (least, most) = (range.start().parse::<TimeSpan>()?, range.end().parse::<TimeSpan>()?);
         if (least..=most).contains(&time) {
             return Ok(time);
         }
@@ -97,9 +97,9 @@ pub fn whole_seconds(text: &str) -> Result<u32, String> {
 
 /// A number of bytes, such as `1500`, `64KiB`, `1MB` or `1GiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(pub u64);
+pub struct ByteCount(pub u64);
 
-impl Size {
+impl ByteCount {
     /// The number of bytes; `usize::MAX` if it does not fit.
     pub fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
@@ -107,9 +107,9 @@ impl Size {
 }
 
 /// Parses a number of bytes that must be in this range.
-pub fn size_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<Size, String> + Clone {
+pub fn size_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<ByteCount, String> + Clone {
     move |text| {
-        let size: Size = text.parse()?;
+        let size: ByteCount = text.parse()?;
         if range.contains(&size.0) {
             return Ok(size);
         }
@@ -117,7 +117,7 @@ pub fn size_in(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<Size, Stri
     }
 }
 
-impl FromStr for Size {
+impl FromStr for ByteCount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -127,7 +127,7 @@ impl FromStr for Size {
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
         let fits = |(unit, _): &&(u64, &str)| self.0 >= *unit && self.0.is_multiple_of(*unit);
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn nanoseconds(text: &str) -> Result<u64, String> {
-        text.parse().map(Span::nanoseconds)
+        text.parse().map(TimeSpan::nanoseconds)
     }
 
     #[test]
@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn times_print_as_they_parse() {
         for text in ["2ms", "500us", "10s", "1m 30s", "1s 500ms"] {
-            let time: Span = text.parse().unwrap();
+            let time: TimeSpan = text.parse().unwrap();
             assert_eq!(time.to_string().parse(), Ok(time));
         }
-        assert_eq!("2ms".parse::<Span>().unwrap().to_string(), "2ms");
-        assert_eq!("0".parse::<Span>().unwrap().to_string(), "0s");
+        assert_eq!("2ms".parse::<TimeSpan>().unwrap().to_string(), "2ms");
+        assert_eq!("0".parse::<TimeSpan>().unwrap().to_string(), "0s");
     }
 
     #[test]
@@ -205,10 +205,10 @@ mod tests {
         for (text, expected) in
             [("1500", 1500), ("64KiB", 65_536), ("1MB", 1_000_000), ("1GiB", 1 << 30), ("0", 0)]
         {
-            assert_eq!(text.parse(), Ok(Size(expected)), "{text}");
+            assert_eq!(text.parse(), Ok(ByteCount(expected)), "{text}");
         }
-        assert!("many".parse::<Size>().is_err());
-        assert_eq!(Size(8 << 20).to_string(), "8MiB");
-        assert_eq!(Size(1500).to_string(), "1500");
+        assert!("many".parse::<ByteCount>().is_err());
+        assert_eq!(ByteCount(8 << 20).to_string(), "8MiB");
+        assert_eq!(ByteCount(1500).to_string(), "1500");
     }
 }

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tickwire_fast::{Decoder, Error, ErrorKind, Message, Program, TemplateSet};
-use tickwire_text::json::{Form, parse_hex, push_record, push_string};
+use tickwire_fast::{Decoder, FastError, FastErrorKind, Message, Program, TemplateSet};
+use tickwire_text::json::{JsonForm, parse_hex, push_record, push_string};
 
 /// Decode conformance cases and print the results.
 ///
@@ -53,7 +53,8 @@ fn case_line(line: &str) -> Result<Vec<u8>, String> {
     let case: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let member = |name: &str| case[name].as_str().ok_or(format!("\"{name}\": expected a string"));
     let buffers = case["hex"].as_array().ok_or("\"hex\": expected a list of strings")?;
-    let buffers: Vec<Buffer> = buffers.iter().map(Buffer::parse).collect::<Result<_, _>>()?;
+    let buffers: Vec<VectorInput> =
+        buffers.iter().map(VectorInput::parse).collect::<Result<_, _>>()?;
     let mut messages = Vec::new();
     let error = decode(member("template_xml")?, &buffers, &mut messages).err();
 
@@ -71,12 +72,12 @@ fn case_line(line: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Bytes to decode, with or without a reset before them.
-struct Buffer {
+struct VectorInput {
     reset: bool,
     bytes: Vec<u8>,
 }
 
-impl Buffer {
+impl VectorInput {
     fn parse(text: &Json) -> Result<Self, String> {
         let text = text.as_str().ok_or("\"hex\": expected a list of strings")?;
         let digits = text.strip_prefix('!');
@@ -86,7 +87,7 @@ impl Buffer {
 }
 
 /// Decodes a case, appending each message, until the error that ends it.
-fn decode(xml: &str, buffers: &[Buffer], messages: &mut Vec<u8>) -> Result<(), String> {
+fn decode(xml: &str, buffers: &[VectorInput], messages: &mut Vec<u8>) -> Result<(), String> {
     let set = TemplateSet::parse(xml).map_err(|errors| {
         let code = errors.errors.first().and_then(|error| error.code);
         code.map_or("limit", |code| code.as_str()).to_owned()
@@ -114,14 +115,14 @@ fn push_message(out: &mut Vec<u8>, message: &Message) {
     out.extend_from_slice(b"{\"t\": ");
     push_string(out, message.template_name());
     out.extend_from_slice(b", \"f\": ");
-    push_record(out, message.root(), Form::Wire);
+    push_record(out, message.root(), JsonForm::Wire);
     out.push(b'}');
 }
 
-fn error_name(error: &Error) -> String {
+fn error_name(error: &FastError) -> String {
     match (error.code(), error.kind()) {
         (Some(code), _) => code.to_string(),
-        (None, ErrorKind::Truncated) => "truncated".to_owned(),
+        (None, FastErrorKind::Truncated) => "truncated".to_owned(),
         (None, kind) => format!("{kind:?}"),
     }
 }

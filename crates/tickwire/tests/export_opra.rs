@@ -305,7 +305,7 @@ fn the_manifest_has_gaps_of_sequence_numbers() {
         let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
         let noted = &manifest["captures"]["lines.pcap"];
         let messages = |packet: &[u8]| {
-            let decoded = bottom_up::Decoder::new().decode_packet(packet, |_| {});
+            let decoded = bottom_up::BottomUpDecoder::new().decode_packet(packet, |_| {});
             u64::from(decoded.expect("right").messages)
         };
         let missing: u64 = lost.iter().map(|index| messages(&packets[*index])).sum();

@@ -3,13 +3,13 @@
 use fastrand::Rng;
 use std::sync::Arc;
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Host, Machine, Program, RunError,
+    ActionError, ActionId, ActionNames, ActionValue, GrammarProgram, Host, Machine, RunError,
 };
 use tickwire_fast::{
     Decoder, Encoder, EncoderOptions, FieldValue, MessageBuilder, ResetPolicy, TemplateSet,
 };
 use tickwire_feed::framing::{MessageHeader, read_message_header};
-use tickwire_fix::{Framer, Limits, Reader, Step, Tag, Writer};
+use tickwire_fix::{FixFramer, FixLimits, FramerStep, Reader, Tag, Writer};
 
 const FAST_FRAMED: &str = include_str!("../../dsparser/grammars/fast_framed.dsp");
 const FIX: &str = include_str!("../../dsparser/grammars/fix.dsp");
@@ -31,7 +31,7 @@ impl Host for Calls {
 }
 
 fn machine<const N: usize>(grammar: &str, actions: [&str; N]) -> Machine {
-    Program::parse(grammar, &ActionNames::new(actions)).expect("a good grammar").machine()
+    GrammarProgram::parse(grammar, &ActionNames::new(actions)).expect("a good grammar").machine()
 }
 
 /// End of a run, and its calls.
@@ -65,11 +65,11 @@ fn fix_messages(random: &mut Rng) -> Vec<u8> {
 /// The codec's view of a stream: for each message BeginString, then tags and values alternately, then
 /// CheckSum; `None` if the stream contains anything else.
 fn fix_by_codec(mut stream: &[u8]) -> Option<Vec<(u16, Vec<u8>)>> {
-    let mut framer = Framer::new(Limits::default());
+    let mut framer = FixFramer::new(FixLimits::default());
     let mut reader = Reader::new();
     let mut calls = Vec::new();
     while !stream.is_empty() {
-        let Step::Message(bytes) = framer.step(stream) else { return None };
+        let FramerStep::Message(bytes) = framer.step(stream) else { return None };
         let message = reader.decode(bytes).ok()?;
         calls.push((0, message.begin_string().to_vec()));
         for field in message.fields() {

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use support::{directory, file, shared, tickwire, u32be};
 use tickwire_feed::capture::PcapWriter;
-use tickwire_opra::{Draft, Encoder, Field, Version, generate};
+use tickwire_opra::{Field, OpraEncoder, OpraMessageDraft, OpraVersion, generate};
 
 const DECODERS: [&str; 5] =
     ["reference", "bottom-up", "bottom-up-portable", "grammar-generated", "grammar-runtime"];
@@ -207,7 +207,7 @@ fn errors_and_warnings_are_bounded_and_warnings_leave_the_status() {
 
 /// A packet of one control message.
 fn notice(seq_num: u64, header_seq_num: u64) -> Vec<u8> {
-    let mut draft = Draft::new(Version::V2);
+    let mut draft = OpraMessageDraft::new(OpraVersion::V2);
     for field in [Field::MessageType, Field::Participant, Field::Retransmission] {
         draft.set_number(field, 32);
     }
@@ -215,7 +215,7 @@ fn notice(seq_num: u64, header_seq_num: u64) -> Vec<u8> {
     draft.set_number(Field::Time, 93_015_123);
     draft.set_seq_num(seq_num);
     draft.set_text(Field::Text, "CLOSED").expect("short");
-    let mut encoder = Encoder::new(Version::V2);
+    let mut encoder = OpraEncoder::new(OpraVersion::V2);
     encoder.begin(header_seq_num);
     encoder.push(&draft.message().expect("complete")).expect("encodes");
     encoder.finish().expect("finishes").to_vec()
@@ -227,7 +227,8 @@ fn two_lines() -> Vec<u8> {
     let address = |port| SocketAddrV4::new(Ipv4Addr::new(239, 1, 1, 1), port);
     let source = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5000);
     let mut writer = PcapWriter::new(Vec::new()).expect("writes");
-    let packets = [1, 2].map(|seed| generate::trace(Version::V2, seed, 200).expect("generates"));
+    let packets =
+        [1, 2].map(|seed| generate::trace(OpraVersion::V2, seed, 200).expect("generates"));
     for index in 0..8 {
         for (line, packets) in packets.iter().enumerate() {
             for (side, first_port) in [(0, 11_101), (1, 12_101)] {
@@ -268,7 +269,7 @@ fn lines_come_out_once_and_what_both_sides_lost_is_reported() {
 #[test]
 fn two_files_are_the_sides_of_a_line() {
     let directory = directory("opra_sides");
-    let packets = generate::trace(Version::V2, 4, 400).expect("generates");
+    let packets = generate::trace(OpraVersion::V2, 4, 400).expect("generates");
     let side = |name: &str, lost: usize| {
         let kept = packets.iter().enumerate().filter(|(index, _)| index % 5 != lost);
         let kept: Vec<u8> = kept.flat_map(|(_, packet)| u32be(&[packet])).collect();

@@ -6,11 +6,13 @@ mod support;
 use serde_json::Value;
 use std::path::Path;
 use support::{directory, file, shared, tickwire, timed_pcap, u32be};
-use tickwire_opra::{Chars, Draft, Encoder, Entry, Field, Version, generate};
+use tickwire_opra::{
+    Chars, Field, OpraEncoder, OpraEntry, OpraMessageDraft, OpraVersion, generate,
+};
 
 /// A quote of IBM at 3.45 to 3.50, with a best offer appended.
-fn quote(version: Version) -> Draft {
-    let mut draft = Draft::new(version);
+fn quote(version: OpraVersion) -> OpraMessageDraft {
+    let mut draft = OpraMessageDraft::new(version);
     Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
     for (field, value) in [
         (Field::Category, u32::from(b'k')),
@@ -37,24 +39,24 @@ fn quote(version: Version) -> Draft {
 }
 
 /// Two index values of QXA and QXB.
-fn underlying() -> Draft {
-    let mut draft = quote(Version::V2);
+fn underlying() -> OpraMessageDraft {
+    let mut draft = quote(OpraVersion::V2);
     draft.set_number(Field::Category, u32::from(b'Y'));
     draft.set_number(Field::MessageType, u32::from(b' '));
     draft.set_number(Field::IndexCount, 2);
     draft.set_seq_num(2);
     let chars = |text: &[u8]| Chars::new(text).expect("short");
-    let entry = |symbol: &[u8], value: &[u8]| Entry {
+    let entry = |symbol: &[u8], value: &[u8]| OpraEntry {
         symbol: chars(symbol),
         value: chars(value),
-        ..Entry::default()
+        ..OpraEntry::default()
     };
     draft.set_entries(&[entry(b"QXA", b"01200.10"), entry(b"QXB", b"00020.10")]);
     draft
 }
 
-fn packet(drafts: &mut [Draft]) -> Vec<u8> {
-    let mut encoder = Encoder::new(Version::V2);
+fn packet(drafts: &mut [OpraMessageDraft]) -> Vec<u8> {
+    let mut encoder = OpraEncoder::new(OpraVersion::V2);
     encoder.begin(1);
     for draft in drafts {
         encoder.push(&draft.message().expect("complete")).expect("encodes");
@@ -63,7 +65,7 @@ fn packet(drafts: &mut [Draft]) -> Vec<u8> {
 }
 
 fn capture(directory: &Path) -> String {
-    let packet = packet(&mut [quote(Version::V2), underlying()]);
+    let packet = packet(&mut [quote(OpraVersion::V2), underlying()]);
     file(directory, "capture.bin", &u32be(&[&packet]))
 }
 
@@ -75,7 +77,7 @@ fn captured_ns(index: u64) -> u64 {
 #[test]
 fn messages_say_their_packet_and_when_it_was_captured() {
     let directory = directory("opra_place");
-    let packets = generate::trace(Version::V2, 5, 60).expect("generates");
+    let packets = generate::trace(OpraVersion::V2, 5, 60).expect("generates");
     let datagram = |(index, packet)| (captured_ns(index), "239.1.2.3:11101", packet);
     let timed = (0..).zip(packets.iter().map(Vec::as_slice)).map(datagram);
     let path = file(&directory, "trace.pcap", &timed_pcap(timed));
@@ -220,11 +222,11 @@ fn assert_same_bytes(directory: &Path, trace: &str, version: &str) {
 #[test]
 fn packets_come_back_byte_by_byte() {
     let directory = directory("opra_again");
-    for (version, name) in [(Version::V2, "2.0"), (Version::V1, "1.03")] {
+    for (version, name) in [(OpraVersion::V2, "2.0"), (OpraVersion::V1, "1.03")] {
         // Packets of all lengths, some with a single message.
         let mut packets = generate::trace(version, 8, 900).expect("generates");
         for draft in [&mut quote(version), &mut quote(version)] {
-            let mut encoder = Encoder::new(version);
+            let mut encoder = OpraEncoder::new(version);
             encoder.begin(1);
             encoder.push(&draft.message().expect("complete")).expect("encodes");
             packets.push(encoder.finish().expect("finishes").to_vec());
@@ -300,7 +302,7 @@ fn a_field_that_a_category_lacks_is_refused_and_characters_are_codes() {
 #[test]
 fn a_packet_broken_on_a_before_b_was_seen_is_taken_from_b() {
     let directory = directory("opra_broken");
-    let packets = generate::trace(Version::V2, 6, 100).expect("generates");
+    let packets = generate::trace(OpraVersion::V2, 6, 100).expect("generates");
     let mut a = packets.clone();
     let half = a[0].len() / 2;
     a[0].truncate(half);

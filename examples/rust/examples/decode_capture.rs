@@ -9,10 +9,10 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
-use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace};
+use tickwire_captures::{CaptureDecoder, CaptureSink, LossExtent, MessagePlace, PacketPlace};
 use tickwire_exchange::{CmeShape, Generator, Options, templates};
-use tickwire_fast::{Decoded, DecoderOptions, Program, TemplateSet};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_fast::{DecodedMessage, DecoderOptions, Program, TemplateSet};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::Preset;
 use tickwire_text::{Header, JsonLines, MessageWriter};
 
@@ -28,7 +28,7 @@ struct Print {
 impl CaptureSink for Print {
     type Error = io::Error;
 
-    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> io::Result<()> {
+    fn message(&mut self, header: &Header<'_>, decoded: &DecodedMessage<'_>) -> io::Result<()> {
         self.messages += 1;
         if self.messages <= SHOWN {
             JsonLines::new(io::stdout().lock()).write_message(header, decoded.message)?;
@@ -39,9 +39,9 @@ impl CaptureSink for Print {
     fn message_failed(
         &mut self,
         place: MessagePlace,
-        error: &tickwire_fast::Error,
+        error: &tickwire_fast::FastError,
         program: &Program,
-        _: Lost,
+        _: LossExtent,
     ) {
         self.errors += 1;
         eprintln!("{place:?}: {}", error.describe(program));
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (input, xml, preset, options): (Box<dyn Read>, _, Preset, _) = match &arguments[..] {
         [] => {
             let file = io::Cursor::new(made_capture()?);
-            let options = CaptureOptions::new().format(Format::U32Be);
+            let options = CaptureOptions::new().format(CaptureFormat::U32Be);
             (Box::new(file), templates::CME.to_owned(), Preset::Cme, options)
         }
         [capture, templates, framing] => {

@@ -3,13 +3,13 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use tickwire_exchange::day::{BookKind as Kind, Channel, Day, DayOptions};
+use tickwire_exchange::day::{Day, DayBookKind, DayChannel, DayOptions};
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::book::{Book, Side};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Handler, HandlerOptions, SeqNumField, Sink, Source,
+    Delivery, Dynamic, FeedLine, Handler, HandlerOptions, SeqNumField, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, MarketDataAdapter};
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -69,14 +69,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             handler.handle_packet(packet.sent_ns, source, &packet.bytes, &mut print);
         };
         match packet.channel {
-            Channel::Updates => {
+            DayChannel::Updates => {
                 let sources = [(on_a, Line::A), (on_b, Line::B)].into_iter();
                 sources.filter(|(arrives, _)| *arrives).for_each(|(_, line)| {
-                    handle(Source::Incremental(line));
+                    handle(FeedLine::Incremental(line));
                 });
             }
-            Channel::Snapshots => handle(Source::Snapshot(Line::A)),
-            Channel::Instruments => {}
+            DayChannel::Snapshots => handle(FeedLine::Snapshot(Line::A)),
+            DayChannel::Instruments => {}
         }
     }
     handler.handle_timeout(end_ns + 1_000_000_000, &mut print);
@@ -90,7 +90,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             stale += 1;
             continue;
         };
-        let truth = day.truth().book(name, Kind::Outright).ok_or("the exchange has a book")?;
+        let truth =
+            day.truth().book(name, DayBookKind::Outright).ok_or("the exchange has a book")?;
         let same = [(Side::Bid, &truth.bids), (Side::Offer, &truth.offers)];
         let same = same.iter().all(|(side, levels)| {
             book.levels(*side).map(|level| level.price).eq(levels.iter().map(|level| level.price))

@@ -5,7 +5,8 @@ use std::error::Error;
 use std::thread;
 use std::time::Duration;
 use tickwire_distribution::{
-    Delivery, Publisher, Received, Sample, Subscriber, SubscriberOptions, TopicSet, fields,
+    DeliverySettings, Publisher, ReceivedSample, Sample, Subscriber, SubscriberOptions, TopicSet,
+    fields,
 };
 use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
@@ -26,10 +27,11 @@ impl Sample for Spread {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Publishes samples; usually this is a separate process.
-fn publish(config: ShmConfig) -> Result<(), tickwire_shm_transport::Error> {
+fn publish(config: ShmConfig) -> Result<(), tickwire_shm_transport::ShmTransportError> {
     let sets = [TopicSet::of::<Spread>()];
     let place = ShmParticipant::join(config);
-    let mut publisher = Publisher::new(&place, &sets, &Delivery::default(), PATIENCE, || false)?;
+    let mut publisher =
+        Publisher::new(&place, &sets, &DeliverySettings::default(), PATIENCE, || false)?;
     publisher.wait_matched(1, PATIENCE)?;
     for cents in 0..100 {
         let bid = 36.0 + f64::from(cents) / 100.0;
@@ -47,9 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sets = [TopicSet::of::<Spread>()];
     let place = ShmParticipant::join(config.clone());
     let options = SubscriberOptions::default();
-    let mut subscriber = Subscriber::new(&place, &sets, &Delivery::default(), &options)?;
+    let mut subscriber = Subscriber::new(&place, &sets, &DeliverySettings::default(), &options)?;
     let publisher = thread::spawn(move || publish(config));
-    let mut spread = Received::<Spread>::default();
+    let mut spread = ReceivedSample::<Spread>::default();
     while !subscriber.is_over() {
         subscriber.receive(Duration::from_millis(20), |arrival| {
             if let Err(error) = arrival.load(&mut spread) {

@@ -2,7 +2,7 @@
 //! and a price.
 
 use std::error::Error;
-use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, Host, Program};
+use tickwire_dsparser::{ActionError, ActionId, ActionNames, ActionValue, GrammarProgram, Host};
 
 const GRAMMAR: &str = r#"
 MATCH "TK\x01"
@@ -52,7 +52,7 @@ impl Host for Print {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let machine = Program::parse(GRAMMAR, &ActionNames::new(ACTIONS))?.machine();
+    let machine = GrammarProgram::parse(GRAMMAR, &ActionNames::new(ACTIONS))?.machine();
     let packet = b"TK\x01\x07\x00BIBM:\x01\x82\x05\x00OGE:\x85";
     let used = machine.run(packet, &mut Print::default())?;
     println!("{used} of {} bytes", packet.len());

@@ -1,10 +1,10 @@
 //! Capture files of every format, and the framing of their packets.
 
 use crate::choices::Choices;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Limits};
+use tickwire_feed::capture::{CaptureFormat, CaptureLimits, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framer, Framing, Preset, read_message_header};
 
-const LIMITS: Limits = Limits {
+const LIMITS: CaptureLimits = CaptureLimits {
     packet_bytes_max: 4 << 10,
     record_bytes_max: 8 << 10,
     piece_bytes: 64,
@@ -29,9 +29,9 @@ const MESSAGE_BYTES_MAX: usize = 2 << 10;
 pub fn capture(data: &[u8]) {
     let mut choices = Choices::new(data);
     let options = CaptureOptions::new().limits(LIMITS);
-    let options = match choices.below(Format::ALL.len() + 1) {
+    let options = match choices.below(CaptureFormat::ALL.len() + 1) {
         0 => options,
-        index => options.format(Format::ALL[index - 1]),
+        index => options.format(CaptureFormat::ALL[index - 1]),
     };
     let Some(framing) = framing(&mut choices) else { return };
     let mut framer = Framer::new(framing).message_bytes_max(MESSAGE_BYTES_MAX);

@@ -5,8 +5,8 @@ use crate::events::{self, Event, Recorder};
 use crate::sets::{self, CompiledSet, limits};
 use std::sync::Arc;
 use tickwire_fast::{
-    Conformance, Decoded, Decoder, DecoderOptions, Encoder, EncoderOptions, Error, ErrorKind,
-    Message, ResetPolicy, Step,
+    Conformance, DecodedMessage, Decoder, DecoderOptions, Encoder, EncoderOptions, FastError,
+    FastErrorKind, Message, ResetPolicy, Step,
 };
 
 const MESSAGES_MAX: usize = 64;
@@ -86,7 +86,7 @@ impl Run {
     fn message(&mut self, input: &[u8]) -> Option<usize> {
         let findings = self.whole.findings().total();
         match self.whole.decode(input) {
-            Ok(Decoded { message, len }) => {
+            Ok(DecodedMessage { message, len }) => {
                 assert!(0 < len && len <= input.len(), "{len} of {} bytes", input.len());
                 let events = events::of_message(message);
                 decode_in_pieces(&mut self.pieces, input, len, &events);
@@ -112,16 +112,16 @@ impl Run {
     }
 
     /// Asserts that all ways to decode fail alike.
-    fn fail_alike(&mut self, input: &[u8], error: Error) {
+    fn fail_alike(&mut self, input: &[u8], error: FastError) {
         match self.pieces.decode_stream(input) {
-            Ok(Step::NeedMore(_)) => assert_eq!(error.kind(), ErrorKind::Truncated),
+            Ok(Step::NeedMore(_)) => assert_eq!(error.kind(), FastErrorKind::Truncated),
             Ok(Step::Message(_)) => panic!("only whole: {error}"),
             Err(in_pieces) => {
                 assert!(in_pieces == error || is_limit(in_pieces.kind()), "{in_pieces}, {error}");
             }
         }
         // Ways that store less may get further, or to the end.
-        let stores_less = error.kind() == ErrorKind::MessageTooLarge;
+        let stores_less = error.kind() == FastErrorKind::MessageTooLarge;
         let visited = self.visited.visit(input, &mut Recorder::default());
         let traced = self.traced.trace(input, |_| ());
         let projected = self.projected.decode(input).map(|decoded| decoded.len);
@@ -130,7 +130,7 @@ impl Run {
         }
         if self.whole.needs_reset() {
             let next = self.whole.decode(&[0x80]).map(|decoded| decoded.len);
-            assert_eq!(next.map_err(|error| error.kind()), Err(ErrorKind::NeedsReset));
+            assert_eq!(next.map_err(|error| error.kind()), Err(FastErrorKind::NeedsReset));
         }
     }
 }
@@ -175,9 +175,11 @@ impl Again {
 }
 
 /// True for limits that stop a stream before all its bytes have arrived.
-fn is_limit(kind: ErrorKind) -> bool {
+fn is_limit(kind: FastErrorKind) -> bool {
     matches!(
         kind,
-        ErrorKind::TooManyEntries | ErrorKind::StringTooLong | ErrorKind::MessageTooLarge
+        FastErrorKind::TooManyEntries
+            | FastErrorKind::StringTooLong
+            | FastErrorKind::MessageTooLarge
     )
 }

@@ -5,7 +5,7 @@ use crate::events::{self, Event};
 use crate::fill::Fill;
 use crate::sets::{self, limits};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, ErrorKind, MessageBuilder,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, FastErrorKind, MessageBuilder,
     PacketEncoder, ResetPolicy,
 };
 
@@ -73,8 +73,8 @@ pub fn encoder(data: &[u8]) {
 }
 
 /// True for errors with which a message of valid types may be refused.
-fn is_not_encodable(kind: ErrorKind) -> bool {
-    use ErrorKind as K;
+fn is_not_encodable(kind: FastErrorKind) -> bool {
+    use FastErrorKind as K;
     matches!(
         kind,
         K::ApplicationType
@@ -107,7 +107,7 @@ impl Packets {
             Ok(None) => self.waiting.push(expected),
             Err(error) => {
                 let kind = error.kind();
-                assert!(kind == ErrorKind::PacketTooSmall || is_not_encodable(kind), "{error}");
+                assert!(kind == FastErrorKind::PacketTooSmall || is_not_encodable(kind), "{error}");
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::choices::Choices;
 use crate::events::{self, Event};
 use crate::sets::{self, limits};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, EngineUnderTest, Error, ResetPolicy, Step,
+    Conformance, Decoder, DecoderOptions, EngineUnderTest, FastError, ResetPolicy, Step,
 };
 
 const MESSAGES_MAX: usize = 64;
@@ -60,12 +60,12 @@ pub fn engines(data: &[u8]) {
     }
 }
 
-fn whole(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), Error> {
+fn whole(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), FastError> {
     let decoded = decoder.decode(input)?;
     Ok((decoded.len, events::of_message(decoded.message)))
 }
 
-fn streamed(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), Error> {
+fn streamed(decoder: &mut Decoder, input: &[u8]) -> Result<(usize, Vec<Event>), FastError> {
     Ok(match decoder.decode_stream(input)? {
         Step::Message(decoded) => (decoded.len, events::of_message(decoded.message)),
         Step::NeedMore(_) => (0, Vec::new()),

@@ -3,7 +3,7 @@
 use crate::choices::Choices;
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{
-    Decimal, Error, FieldLayout, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
+    Decimal, FastError, FieldLayout, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
 
 const NESTING_MAX: usize = 6;
@@ -19,7 +19,7 @@ pub(crate) struct Fill<'c, 'd> {
 }
 
 impl<'d> Fill<'_, 'd> {
-    pub(crate) fn record(&mut self, segment: SegmentRef, nesting: usize) -> Result<(), Error> {
+    pub(crate) fn record(&mut self, segment: SegmentRef, nesting: usize) -> Result<(), FastError> {
         for (index, field) in self.program.fields_of(segment).iter().enumerate() {
             let choice = self.choices.byte();
             if choice == 0xff {
@@ -36,7 +36,12 @@ impl<'d> Fill<'_, 'd> {
         Ok(())
     }
 
-    fn field(&mut self, index: usize, field: &FieldLayout, nesting: usize) -> Result<(), Error> {
+    fn field(
+        &mut self,
+        index: usize,
+        field: &FieldLayout,
+        nesting: usize,
+    ) -> Result<(), FastError> {
         match field.storage {
             Storage::Slot(_) => self.scalar(index, field),
             Storage::OptionalConstant(_) => self.builder.set_constant(index),
@@ -70,7 +75,7 @@ impl<'d> Fill<'_, 'd> {
         }
     }
 
-    fn scalar(&mut self, index: usize, field: &FieldLayout) -> Result<(), Error> {
+    fn scalar(&mut self, index: usize, field: &FieldLayout) -> Result<(), FastError> {
         match &field.field_type {
             Some(FieldType::Int(_) | FieldType::Timestamp(_)) => {
                 let value = self.number() as i64;

@@ -2,7 +2,7 @@
 //! parsed ones.
 
 use tickwire_fix::{Dictionary, Reader, Validator};
-use tickwire_fix_codegen::Generator;
+use tickwire_fix_codegen::FixGenerator;
 
 const BEAT: &[u8] = b"8=FIX.4.4\x019=5\x0135=0\x0110=163\x01";
 
@@ -34,5 +34,5 @@ pub fn fix_dictionary(data: &[u8]) {
     if let Ok(message) = reader.decode(BEAT) {
         _ = Validator::default().validate(&message, &dictionary);
     }
-    _ = Generator::new(&dictionary).generate();
+    _ = FixGenerator::new(&dictionary).generate();
 }

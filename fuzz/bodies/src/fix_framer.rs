@@ -1,9 +1,9 @@
 //! FIX framing: the same messages are found however the bytes are split, buffering stays within the
 //! limit, and valid messages are found after any garbage.
 
-use tickwire_fix::{Framer, Limits, Step};
+use tickwire_fix::{FixFramer, FixLimits, FramerStep};
 
-const LIMITS: Limits = Limits { message_len_max: 256, fields_max: 64 };
+const LIMITS: FixLimits = FixLimits { message_len_max: 256, fields_max: 64 };
 
 /// Returns a valid heartbeat to follow the input.
 fn good() -> Vec<u8> {
@@ -39,7 +39,7 @@ pub fn fix_framer(data: &[u8]) {
 
 /// Returns the messages found if `piece` bytes arrive at a time.
 fn messages(stream: &[u8], piece: usize) -> Vec<Vec<u8>> {
-    let (mut framer, mut held, mut found) = (Framer::new(LIMITS), Vec::new(), Vec::new());
+    let (mut framer, mut held, mut found) = (FixFramer::new(LIMITS), Vec::new(), Vec::new());
     let mut consumed = 0;
     for piece in stream.chunks(piece) {
         held.extend_from_slice(piece);
@@ -47,12 +47,12 @@ fn messages(stream: &[u8], piece: usize) -> Vec<Vec<u8>> {
         loop {
             let rest = &held[at..];
             let len = match framer.step(rest) {
-                Step::Message(message) => {
+                FramerStep::Message(message) => {
                     found.push(message.to_vec());
                     message.len()
                 }
-                Step::Garbage(len) => len,
-                Step::NeedMore(len) => {
+                FramerStep::Garbage(len) => len,
+                FramerStep::NeedMore(len) => {
                     assert!(len > rest.len(), "{len} bytes wanted, and {} are there", rest.len());
                     break;
                 }

@@ -5,7 +5,8 @@ use crate::fix_typed::fix_typed;
 use std::sync::LazyLock;
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{
-    Checks, Dictionary, Engine, Error, Framer, Limits, Message, Printed, Reader, Step, Validator,
+    Checks, Dictionary, FixError, FixFramer, FixLimits, FixMessage, FramerStep, Printed, Reader,
+    ReaderEngine, Validator,
 };
 use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
@@ -32,22 +33,22 @@ pub fn fix_message(data: &[u8]) {
 
 /// Returns the messages that a framer finds if `piece` bytes arrive at a time.
 fn messages(data: &[u8], piece: usize) -> Vec<Vec<u8>> {
-    let limits = Limits { message_len_max: 4096, ..Limits::default() };
-    let (mut framer, mut held, mut found) = (Framer::new(limits), Vec::new(), Vec::new());
+    let limits = FixLimits { message_len_max: 4096, ..FixLimits::default() };
+    let (mut framer, mut held, mut found) = (FixFramer::new(limits), Vec::new(), Vec::new());
     for piece in data.chunks(piece) {
         held.extend_from_slice(piece);
         let mut at = 0;
         while at < held.len() {
             match framer.step(&held[at..]) {
-                Step::Message(message) => {
+                FramerStep::Message(message) => {
                     found.push(message.to_vec());
                     at += message.len();
                 }
-                Step::Garbage(len) => {
+                FramerStep::Garbage(len) => {
                     assert!(len > 0 && at + len <= held.len());
                     at += len;
                 }
-                Step::NeedMore(len) => {
+                FramerStep::NeedMore(len) => {
                     assert!(len > held.len() - at);
                     break;
                 }
@@ -67,17 +68,17 @@ fn framed(body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-type Fields = (Vec<(u32, u32, Vec<u8>)>, Option<Error>);
+type Fields = (Vec<(u32, u32, Vec<u8>)>, Option<FixError>);
 
-fn fields(message: &Message<'_, '_>) -> Fields {
+fn fields(message: &FixMessage<'_, '_>) -> Fields {
     let fields = message.fields().map(|field| (field.tag.0, field.offset, field.value.to_vec()));
     (fields.collect(), message.fault())
 }
 
 fn read(bytes: &[u8]) {
-    let mut reader = Reader::new().engine(Engine::portable());
+    let mut reader = Reader::new().engine(ReaderEngine::portable());
     let expected = reader.decode(bytes).map(|message| fields(&message));
-    for engine in Engine::available() {
+    for engine in ReaderEngine::available() {
         let mut reader = Reader::new().engine(engine);
         let found = reader.decode(bytes).map(|message| fields(&message));
         assert_eq!(found, expected, "{}", engine.name());
@@ -103,7 +104,7 @@ fn read(bytes: &[u8]) {
 }
 
 /// Encodes a typed message and decodes it to the same values.
-fn typed(message: &Message<'_, '_>) {
+fn typed(message: &FixMessage<'_, '_>) {
     let Ok((header, _)) = Header::decode(message) else { return };
     let mut out = vec![0; 1 << 16];
     let mut again = Reader::new();

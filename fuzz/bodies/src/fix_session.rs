@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use tickwire_fix::{Framer, Precision, Reader, Step, Tag, UtcTimestamp, Writer};
+use tickwire_fix::{FixFramer, FramerStep, Precision, Reader, Tag, UtcTimestamp, Writer};
 use tickwire_fix_session::{
-    BeginString, Config, Dictionaries, Event, Head, MemoryStore, Now, Role, Session, SessionId,
-    Store,
+    BeginString, Config, Dictionaries, Event, MemoryStore, Now, OutgoingHeader, Session, SessionId,
+    SessionRole, Store,
 };
 
 const START: Now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 1 };
@@ -13,15 +13,15 @@ const START: Now = Now { wall_ns: 1_700_000_000_000_000_000, steady_ns: 1 };
 const STEPS_MAX: usize = 200;
 
 /// The sessions that the first byte of an input selects from.
-const SESSIONS: [(BeginString, Role); 8] = [
-    (BeginString::Fix44, Role::Acceptor),
-    (BeginString::Fix44, Role::Acceptor),
-    (BeginString::Fix40, Role::Acceptor),
-    (BeginString::Fix41, Role::Acceptor),
-    (BeginString::Fix42, Role::Acceptor),
-    (BeginString::Fix43, Role::Initiator),
-    (BeginString::Fixt11, Role::Acceptor),
-    (BeginString::Fixt11, Role::Initiator),
+const SESSIONS: [(BeginString, SessionRole); 8] = [
+    (BeginString::Fix44, SessionRole::Acceptor),
+    (BeginString::Fix44, SessionRole::Acceptor),
+    (BeginString::Fix40, SessionRole::Acceptor),
+    (BeginString::Fix41, SessionRole::Acceptor),
+    (BeginString::Fix42, SessionRole::Acceptor),
+    (BeginString::Fix43, SessionRole::Initiator),
+    (BeginString::Fixt11, SessionRole::Acceptor),
+    (BeginString::Fixt11, SessionRole::Initiator),
 ];
 
 fn dictionaries(version: BeginString) -> Dictionaries {
@@ -60,7 +60,8 @@ pub fn fix_session(data: &[u8]) {
         if step & 0x40 != 0 {
             // The session rejects the message if it is not logged on and a reset is pending; both results are
             // valid.
-            let _ = session.send(now, &Head::new("B"), |writer| writer.str(Tag(148), "news"));
+            let _ =
+                session.send(now, &OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "news"));
         }
         if step & 0x80 != 0 && text.is_empty() {
             session.handle_disconnected(now);
@@ -70,7 +71,8 @@ pub fn fix_session(data: &[u8]) {
         session.handle_bytes(&as_bytes(version, text, now));
         while let Some(event) = session.poll_event(now) {
             if let Event::Application(mut delivery) = event {
-                let _ = delivery.send(&Head::new("B"), |writer| writer.str(Tag(148), "answer"));
+                let _ = delivery
+                    .send(&OutgoingHeader::new("B"), |writer| writer.str(Tag(148), "answer"));
             }
         }
         loop {
@@ -120,9 +122,9 @@ struct Answers {
 
 impl Answers {
     fn check(&mut self, mut bytes: &[u8]) {
-        let (mut framer, mut reader) = (Framer::default(), Reader::new());
+        let (mut framer, mut reader) = (FixFramer::default(), Reader::new());
         while !bytes.is_empty() {
-            let Step::Message(found) = framer.step(bytes) else {
+            let FramerStep::Message(found) = framer.step(bytes) else {
                 panic!("what is sent is no message: {}", String::from_utf8_lossy(bytes))
             };
             let message = reader.decode(found).expect("what is sent is whole");

@@ -3,17 +3,17 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
-use tickwire_fix::dictionary::{FieldType, GroupDef, Member};
-use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
-use tickwire_fix::{Dictionary, Error, ErrorKind, Field, Message, Reader, Tag};
+use tickwire_fix::dictionary::{FixFieldType, GroupDef, MemberDef};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TypedFields};
+use tickwire_fix::{Dictionary, Field, FixError, FixErrorKind, FixMessage, Reader, Tag};
 use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
 /// Checks that typed values equal the fields, and that a refused message has this error at this
 /// position.
-pub fn fix_typed(message: &Message<'_, '_>, dictionary: &Dictionary) {
+pub fn fix_typed(message: &FixMessage<'_, '_>, dictionary: &Dictionary) {
     let slow = Slow { fields: message.fields().collect(), message, dictionary };
-    let own = |member: &&Member| ![8, 9, 35].contains(&member.tag.0);
-    let members: Vec<Member> = dictionary.header().iter().filter(own).copied().collect();
+    let own = |member: &&MemberDef| ![8, 9, 35].contains(&member.tag.0);
+    let members: Vec<MemberDef> = dictionary.header().iter().filter(own).copied().collect();
     let expected = slow.struct_end(&members, Scope::Header, BODY_START);
     let found = Header::decode(message);
     assert_eq!(found.as_ref().map(|(_, start)| *start).map_err(|error| *error), expected);
@@ -37,7 +37,7 @@ thread_local! {
 }
 
 /// Checks that remembered shapes of other messages, or of this one, do not change the result.
-fn alike<'m, M: Fields<'m> + PartialEq + Debug>(message: &Message<'m, '_>, start: usize) {
+fn alike<'m, M: TypedFields<'m> + PartialEq + Debug>(message: &FixMessage<'m, '_>, start: usize) {
     let mut room = Room::<M>::default();
     let expected = room.decode(message, start).map(|(found, end)| (&*found, end));
     SHAPES.with_borrow_mut(|shapes| {
@@ -60,17 +60,17 @@ enum Scope {
 
 struct Slow<'a, 'm> {
     fields: Vec<Field<'m>>,
-    message: &'a Message<'m, 'm>,
+    message: &'a FixMessage<'m, 'm>,
     dictionary: &'a Dictionary,
 }
 
 impl<'m> Slow<'_, 'm> {
     /// Compares a typed body with the fields from `start` on.
-    fn compare<M: Fields<'m> + PartialEq + Debug>(
+    fn compare<M: TypedFields<'m> + PartialEq + Debug>(
         &self,
         start: usize,
         msg_type: &str,
-        encode: impl FnOnce(&M) -> Result<Vec<u8>, Error>,
+        encode: impl FnOnce(&M) -> Result<Vec<u8>, FixError>,
     ) {
         alike::<M>(self.message, start);
         let mut room = Room::<M>::default();
@@ -80,7 +80,7 @@ impl<'m> Slow<'_, 'm> {
             return;
         }
         if self.message.msg_type() != msg_type.as_bytes() {
-            assert_eq!(found.map_err(|error| error.kind), Err(ErrorKind::MsgType));
+            assert_eq!(found.map_err(|error| error.kind), Err(FixErrorKind::MsgType));
             return;
         }
         let body = self.dictionary.message(msg_type.as_bytes()).expect("in the dictionary");
@@ -92,7 +92,7 @@ impl<'m> Slow<'_, 'm> {
     }
 
     /// Compares the values of the encoded message with the original ones.
-    fn compare_values(&self, start: usize, bytes: &[u8], body: &[Member]) {
+    fn compare_values(&self, start: usize, bytes: &[u8], body: &[MemberDef]) {
         let mut reader = Reader::new();
         let again = reader.decode(bytes).expect("what is written can be read");
         let (_, start_again) = Header::decode(&again).expect("as it was written");
@@ -106,7 +106,7 @@ impl<'m> Slow<'_, 'm> {
         &self,
         fields: &[Field<'_>],
         start: usize,
-        body: &[Member],
+        body: &[MemberDef],
     ) -> [Vec<(Tag, String)>; 2] {
         let (header, rest) = fields.split_at(start);
         let header = (header.get(BODY_START..).unwrap_or(&[]), self.dictionary.header());
@@ -114,7 +114,7 @@ impl<'m> Slow<'_, 'm> {
             let mut tags = self.tags(members);
             tags.retain(|tag| {
                 let field = self.dictionary.field(*tag);
-                field.is_none_or(|field| field.field_type() != FieldType::Length)
+                field.is_none_or(|field| field.field_type() != FixFieldType::Length)
             });
             let own = fields.iter().filter(|field| tags.contains(&field.tag));
             let mut values: Vec<_> = own.map(|field| (field.tag, self.plain(field))).collect();
@@ -137,7 +137,7 @@ impl<'m> Slow<'_, 'm> {
     }
 
     /// Returns the tags of members and of their groups.
-    fn tags(&self, members: &[Member]) -> BTreeSet<Tag> {
+    fn tags(&self, members: &[MemberDef]) -> BTreeSet<Tag> {
         let mut tags: BTreeSet<Tag> = members.iter().map(|member| member.tag).collect();
         for group in members.iter().filter_map(|member| self.group(member)) {
             tags.append(&mut self.tags(group.members()));
@@ -145,13 +145,18 @@ impl<'m> Slow<'_, 'm> {
         tags
     }
 
-    fn group(&self, member: &Member) -> Option<&GroupDef> {
+    fn group(&self, member: &MemberDef) -> Option<&GroupDef> {
         self.dictionary.group(member.group?)
     }
 
     /// Returns the position after a header, body or entry that begins at `start`, or its first
     /// error.
-    fn struct_end(&self, members: &[Member], scope: Scope, start: usize) -> Result<usize, Error> {
+    fn struct_end(
+        &self,
+        members: &[MemberDef],
+        scope: Scope,
+        start: usize,
+    ) -> Result<usize, FixError> {
         let of_groups = self.tags(members);
         let mut met = BTreeSet::new();
         let mut at = start;
@@ -164,16 +169,16 @@ impl<'m> Slow<'_, 'm> {
                     break;
                 }
                 if of_groups.contains(&field.tag) {
-                    return Err(field.refused(ErrorKind::GroupOrder));
+                    return Err(field.refused(FixErrorKind::GroupOrder));
                 }
                 at += 1;
                 continue;
             };
             if !met.insert(number) {
-                return Err(field.refused(ErrorKind::RepeatedTag));
+                return Err(field.refused(FixErrorKind::RepeatedTag));
             }
             if field.value.is_empty() {
-                return Err(field.refused(ErrorKind::EmptyValue));
+                return Err(field.refused(FixErrorKind::EmptyValue));
             }
             at = match self.group(&members[number]) {
                 Some(group) => self.group_end(group, field, at + 1)?,
@@ -191,7 +196,7 @@ impl<'m> Slow<'_, 'm> {
             Scope::Entry(_) => self.fields[start].offset,
             _ => self.message.bytes().len() as u32,
         };
-        Err(Error { kind: ErrorKind::RequiredTag, tag: Some(missing.tag), offset })
+        Err(FixError { kind: FixErrorKind::RequiredTag, tag: Some(missing.tag), offset })
     }
 
     fn group_end(
@@ -199,23 +204,28 @@ impl<'m> Slow<'_, 'm> {
         group: &GroupDef,
         count: &Field<'_>,
         mut at: usize,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FixError> {
         let said = count.uint()?;
         let mut entries = 0;
         while self.fields.get(at).is_some_and(|field| field.tag == group.delimiter()) {
             at = self.struct_end(group.members(), Scope::Entry(group.delimiter()), at)?;
             entries += 1;
         }
-        if entries == said { Ok(at) } else { Err(count.refused(ErrorKind::GroupCount)) }
+        if entries == said { Ok(at) } else { Err(count.refused(FixErrorKind::GroupCount)) }
     }
 
     /// Parses a value by its type.
-    fn check(&self, members: &[Member], number: usize, field: &Field<'_>) -> Result<(), Error> {
+    fn check(
+        &self,
+        members: &[MemberDef],
+        number: usize,
+        field: &Field<'_>,
+    ) -> Result<(), FixError> {
         let Some(known) = self.dictionary.field(field.tag) else { return Ok(()) };
         let next = members.get(number + 1).and_then(|next| self.dictionary.field(next.tag));
         let is_of_data = next.is_some_and(|next| next.field_type().is_data());
         match Reads::from(known.field_type()) {
-            Reads::Uint if known.field_type() == FieldType::Length && is_of_data => Ok(()),
+            Reads::Uint if known.field_type() == FixFieldType::Length && is_of_data => Ok(()),
             Reads::Boolean => field.boolean().map(drop),
             // Common dictionaries list longer values for character fields.
             Reads::Char if known.values().iter().any(|listed| listed.value.len() != 1) => Ok(()),
@@ -246,9 +256,9 @@ enum Reads {
     Uint,
 }
 
-impl From<FieldType> for Reads {
-    fn from(field_type: FieldType) -> Self {
-        use FieldType as T;
+impl From<FixFieldType> for Reads {
+    fn from(field_type: FixFieldType) -> Self {
+        use FixFieldType as T;
         match field_type {
             T::Boolean => Self::Boolean,
             T::Char => Self::Char,

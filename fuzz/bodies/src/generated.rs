@@ -5,8 +5,8 @@ use crate::fill::Fill;
 use crate::sets::{self, limits};
 use std::sync::{Arc, OnceLock};
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Message,
-    MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
+    Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FastError,
+    Message, MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
 };
 use tickwire_fast_codegen_check::{Make, ModuleEngine, make, record_text};
 use tickwire_fast_generated as committed;
@@ -136,7 +136,7 @@ fn change(choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
 }
 
 /// The result of decoding a message.
-type Outcome = Result<(String, usize), Error>;
+type Outcome = Result<(String, usize), FastError>;
 
 /// A generated engine beside dynamic ones.
 struct Pair {
@@ -293,6 +293,6 @@ fn text(message: &Message) -> String {
     format!("{} {}", message.template_name(), record_text(message.root()))
 }
 
-fn outcome(decoded: &Result<(&Message, usize), Error>) -> Outcome {
+fn outcome(decoded: &Result<(&Message, usize), FastError>) -> Outcome {
     decoded.map(|(message, len)| (text(message), len))
 }

@@ -2,8 +2,8 @@
 
 use crate::choices::Choices;
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Host, Limits, NameId, Program, generate,
-    reference,
+    ActionError, ActionId, ActionNames, ActionValue, GrammarLimits, GrammarProgram, Host, NameId,
+    generate, reference,
 };
 
 /// Limits the automata, so that the fuzzer does not wait for large ones.
@@ -49,10 +49,10 @@ pub fn grammar(data: &[u8]) {
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
     let packet = parts.next().unwrap_or_default();
     let packet = packet.get(..PACKET_BYTES_MAX).unwrap_or(packet);
-    let mut limits = Limits::default();
+    let mut limits = GrammarLimits::default();
     limits.states_max = STATES_MAX;
     limits.pattern_states_max = STATES_MAX;
-    let program = match Program::parse_with(&text, &ActionNames::any(), &limits) {
+    let program = match GrammarProgram::parse_with(&text, &ActionNames::any(), &limits) {
         Ok(program) => program,
         Err(errors) => {
             assert!(!errors.diagnostics().is_empty() && !errors.to_string().is_empty());

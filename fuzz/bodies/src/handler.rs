@@ -1,9 +1,9 @@
 //! Trading days with faults through the whole feed handler.
 
-use tickwire_simulation::{Scenario, Size, run};
+use tickwire_simulation::{Scenario, ScenarioSize, run};
 
 /// Packets per day: a few milliseconds of work for each input.
-const SIZE: Size = Size { packets_max: 60 };
+const SIZE: ScenarioSize = ScenarioSize { packets_max: 60 };
 
 /// Draws a simulated day, line faults and a handler from the bytes. Checks that fresh books are
 /// correct, that packets in time are delivered once, and that books recover.

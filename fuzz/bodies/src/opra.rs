@@ -3,15 +3,15 @@
 use crate::choices::Choices;
 use std::cell::RefCell;
 use tickwire_opra::{
-    Decode, EncodeErrorKind, Encoder, Error, Field, Message, Summary, Version, bottom_up, grammar,
-    json, reference,
+    Decode, Field, OpraEncodeErrorKind, OpraEncoder, OpraError, OpraMessage, OpraSummary,
+    OpraVersion, bottom_up, grammar, json, reference,
 };
 
 /// Every engine of the bottom-up decoder, and both back ends of the grammar decoder.
 struct Decoders {
-    reference: reference::Decoder,
-    bottom_up: Vec<bottom_up::Decoder>,
-    grammars: [grammar::Decoder; 2],
+    reference: reference::ReferenceDecoder,
+    bottom_up: Vec<bottom_up::BottomUpDecoder>,
+    grammars: [grammar::GrammarDecoder; 2],
 }
 
 thread_local! {
@@ -22,13 +22,13 @@ thread_local! {
 
 impl Decoders {
     fn new() -> Self {
-        let engines = bottom_up::Engine::available().into_iter();
+        let engines = bottom_up::BottomUpEngine::available().into_iter();
         Self {
-            reference: reference::Decoder::new(),
-            bottom_up: engines.filter_map(bottom_up::Decoder::with_engine).collect(),
+            reference: reference::ReferenceDecoder::new(),
+            bottom_up: engines.filter_map(bottom_up::BottomUpDecoder::with_engine).collect(),
             grammars: [
-                grammar::Decoder::generated(),
-                grammar::Decoder::from_grammar(grammar::GRAMMAR).expect("our own grammar"),
+                grammar::GrammarDecoder::generated(),
+                grammar::GrammarDecoder::from_grammar(grammar::GRAMMAR).expect("our own grammar"),
             ],
         }
     }
@@ -39,7 +39,7 @@ impl Decoders {
 struct Outcome {
     /// Messages with their changed fields and offsets.
     messages: Vec<(String, u64, u32)>,
-    result: Result<Summary, Error>,
+    result: Result<OpraSummary, OpraError>,
 }
 
 /// Decodes a packet with every decoder, then encodes the messages and decodes them again. The first
@@ -91,13 +91,13 @@ fn outcome(decoder: &mut impl Decode, packet: &[u8]) -> Outcome {
 }
 
 /// Encodes the messages of a packet and decodes them again.
-fn check_encoder(decoder: &mut reference::Decoder, packet: &[u8], expected: &Outcome) {
+fn check_encoder(decoder: &mut reference::ReferenceDecoder, packet: &[u8], expected: &Outcome) {
     let is_v2 = packet.get(1) == Some(&2);
-    let mut encoder = Encoder::new(if is_v2 { Version::V2 } else { Version::V1 });
+    let mut encoder = OpraEncoder::new(if is_v2 { OpraVersion::V2 } else { OpraVersion::V1 });
     encoder.begin(1);
     let mut pushed = 0;
     let mut refused = None;
-    let push = |message: Message<'_>| {
+    let push = |message: OpraMessage<'_>| {
         if refused.is_none() {
             match encoder.push(&message) {
                 Ok(()) => pushed += 1,
@@ -109,8 +109,10 @@ fn check_encoder(decoder: &mut reference::Decoder, packet: &[u8], expected: &Out
     if let Some(error) = refused {
         // The only messages that a packet can contain and the encoder cannot send.
         let is_counted_too_far = error.field == Some(Field::SeqNum);
-        let is_refused =
-            matches!(error.kind, EncodeErrorKind::PacketFull | EncodeErrorKind::LooksLikeV2);
+        let is_refused = matches!(
+            error.kind,
+            OpraEncodeErrorKind::PacketFull | OpraEncodeErrorKind::LooksLikeV2
+        );
         assert!(is_counted_too_far || is_refused, "{error} on {packet:02x?}");
     }
     let encoded = encoder.finish().expect("the number 1 fits").to_vec();

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tickwire_shm::{
-    Channel, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
+    ReaderWait, Readers, Schema, ShmChannel, ShmEvent, ShmReader, ShmWriter, Start, WriterOptions,
 };
 
 /// Sample length in bytes, number of slots and number of keys of the channel.
@@ -31,7 +31,7 @@ pub fn shm(data: &[u8]) {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("tickwire-fuzz-shm-{}-{count}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
-    let channel = Channel::in_directory(&folder.0, "c").expect("a name");
+    let channel = ShmChannel::in_directory(&folder.0, "c").expect("a name");
     let schema = Schema::new("Bytes", b"bytes").expect("a name");
     let options = WriterOptions {
         sample_bytes: SAMPLE_BYTES,
@@ -41,9 +41,9 @@ pub fn shm(data: &[u8]) {
         readers: Readers::Owner,
     };
     let mut choices = Choices::new(data);
-    let open = || Reader::open(&channel, &schema, Start::Oldest, ReaderWait::Spin);
+    let open = || ShmReader::open(&channel, &schema, Start::Oldest, ReaderWait::Spin);
 
-    let mut writer = Writer::open(&channel, &schema, &options).expect("a channel");
+    let mut writer = ShmWriter::open(&channel, &schema, &options).expect("a channel");
     for number in 0..choices.byte() % 40 {
         let key = writer.key(&[b'a' + number % KEYS]).expect("room");
         writer.publish_keyed(key, &[number; SAMPLE_BYTES]).expect("short enough");
@@ -57,7 +57,7 @@ pub fn shm(data: &[u8]) {
     if let Ok(mut reader) = open() {
         read_all(&mut reader);
     }
-    if let Ok(mut writer) = Writer::open(&channel, &schema, &options) {
+    if let Ok(mut writer) = ShmWriter::open(&channel, &schema, &options) {
         writer.publish(&[1; SAMPLE_BYTES]).expect("short enough");
         writer.finish().expect("removable");
     }
@@ -86,12 +86,12 @@ fn overwrite(folder: &std::path::Path, choices: &mut Choices<'_>) {
 }
 
 /// Reads what is available: at most a ring of samples and some events.
-fn read_all(reader: &mut Reader) {
+fn read_all(reader: &mut ShmReader) {
     for turn in 0.. {
         assert!(turn < 100, "no end");
         match reader.poll() {
-            Ok(Some(Event::Sample(sample))) => assert!(sample.bytes.len() <= SAMPLE_BYTES),
-            Ok(Some(Event::Gap { from, to })) => assert!(from < to),
+            Ok(Some(ShmEvent::Sample(sample))) => assert!(sample.bytes.len() <= SAMPLE_BYTES),
+            Ok(Some(ShmEvent::Gap { from, to })) => assert!(from < to),
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => break,
         }

@@ -7,18 +7,18 @@ mod place;
 mod rows;
 mod values;
 
-pub use place::MessagePlace;
+pub use place::LogPlace;
 
 use crate::table::Decimals;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use block::MessageBlock;
 use other::Other;
-use place::Places;
-use rows::Rows;
+use place::LogPlaceColumns;
+use rows::FixColumns;
 use std::fmt;
 use std::sync::Arc;
-use tickwire_fix::{Dictionary, Message, Tag};
+use tickwire_fix::{Dictionary, FixMessage, Tag};
 use values::NullArrays;
 
 /// Selects the columns of a message type.
@@ -67,17 +67,17 @@ impl std::error::Error for UnknownMsgType {}
 /// the tags and values that have no column: fields that the dictionary does not define there, repeated
 /// fields, values that their column cannot hold (it is null then), and counts that differ from the number of
 /// entries.
-pub struct MessageBuilder {
+pub struct FixBatchBuilder {
     schema: SchemaRef,
-    places: Places,
-    rows: Rows,
+    places: LogPlaceColumns,
+    rows: FixColumns,
     block: MessageBlock,
     other: Other,
     nulls: NullArrays,
     bytes: usize,
 }
 
-impl MessageBuilder {
+impl FixBatchBuilder {
     /// Creates an empty table.
     ///
     /// # Errors
@@ -89,17 +89,17 @@ impl MessageBuilder {
             .find_map(|dictionary| Some((dictionary, dictionary.message(msg_type)?)));
         let unknown = || UnknownMsgType(String::from_utf8_lossy(msg_type).into_owned());
         let (dictionary, message) = found.ok_or_else(unknown)?;
-        let mut rows = Rows::default();
+        let mut rows = FixColumns::default();
         rows.add(session, session.header(), table);
         rows.add(dictionary, message.members(), table);
         rows.add(session, session.trailer(), table);
-        let mut fields = Places::fields();
+        let mut fields = LogPlaceColumns::fields();
         fields.extend(rows.fields());
         fields.push(Other::field());
         let metadata = [("tickwire.msg_type".to_owned(), message.msg_type().to_owned())];
         let schema = Schema::new(fields).with_metadata(metadata);
         let (block, other) = (MessageBlock::default(), Other::default());
-        let (places, nulls) = (Places::default(), NullArrays::default());
+        let (places, nulls) = (LogPlaceColumns::default(), NullArrays::default());
         Ok(Self { schema: Arc::new(schema), places, rows, block, other, nulls, bytes: 0 })
     }
 
@@ -120,7 +120,7 @@ impl MessageBuilder {
     }
 
     /// Appends a message of the type.
-    pub fn push(&mut self, place: &MessagePlace, message: &Message<'_, '_>) {
+    pub fn push(&mut self, place: &LogPlace, message: &FixMessage<'_, '_>) {
         self.bytes += message.bytes().len();
         self.places.push(place);
         self.rows.push(message, &mut self.block);

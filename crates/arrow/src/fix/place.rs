@@ -1,7 +1,7 @@
 //! Origin of a message: line of a log or packet of a capture.
 
 use super::values::NullArrays;
-use crate::header::Addresses;
+use crate::header::AddressColumn;
 use arrow_array::builder::{ArrayBuilder, PrimitiveBuilder};
 use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Position of a message in its log or capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MessagePlace {
+pub struct LogPlace {
     /// Line of a text log, from 1.
     pub line: Option<u64>,
     /// Offset in a text log, bytes.
@@ -26,14 +26,14 @@ pub struct MessagePlace {
     pub destination: Option<SocketAddr>,
 }
 
-/// Columns of [`MessagePlace`].
-pub struct Places {
+/// Columns of [`LogPlace`].
+pub struct LogPlaceColumns {
     lines: PlaceNumbers<UInt64Type>,
     offsets: PlaceNumbers<UInt64Type>,
     packets: PlaceNumbers<UInt64Type>,
     times: PlaceNumbers<TimestampNanosecondType>,
-    sources: Addresses,
-    destinations: Addresses,
+    sources: AddressColumn,
+    destinations: AddressColumn,
 }
 
 /// A column of numbers. Nulls are only counted until a number follows: a file has lines and offsets, or packets and
@@ -75,20 +75,20 @@ impl<T: ArrowPrimitiveType> PlaceNumbers<T> {
     }
 }
 
-impl Default for Places {
+impl Default for LogPlaceColumns {
     fn default() -> Self {
         Self {
             lines: PlaceNumbers::default(),
             offsets: PlaceNumbers::default(),
             packets: PlaceNumbers::default(),
             times: PlaceNumbers::default(),
-            sources: Addresses::new(),
-            destinations: Addresses::new(),
+            sources: AddressColumn::new(),
+            destinations: AddressColumn::new(),
         }
     }
 }
 
-impl Places {
+impl LogPlaceColumns {
     pub fn fields() -> Vec<Field> {
         vec![
             Field::new("line", DataType::UInt64, true),
@@ -100,7 +100,7 @@ impl Places {
         ]
     }
 
-    pub fn push(&mut self, place: &MessagePlace) {
+    pub fn push(&mut self, place: &LogPlace) {
         self.lines.push(place.line);
         self.offsets.push(place.offset);
         self.packets.push(place.packet);

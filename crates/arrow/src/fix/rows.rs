@@ -3,15 +3,15 @@
 use super::MessageTable;
 use super::block::{MessageBlock, WaitingValue};
 use super::other::offsets;
-use super::values::{Column, NullArrays};
+use super::values::{FixColumn, NullArrays};
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use std::ops::Range;
 use std::sync::Arc;
-use tickwire_fix::dictionary::{FieldDef, GroupDef, Member};
+use tickwire_fix::dictionary::{FieldDef, GroupDef, MemberDef};
 use tickwire_fix::reader::Columns;
-use tickwire_fix::{Dictionary, Field as Value, Message};
+use tickwire_fix::{Dictionary, Field as Value, FixMessage};
 
 /// Tags below this limit are looked up in an array.
 const DENSE_TAGS: usize = 1 << 11;
@@ -32,16 +32,16 @@ enum Goal {
 
 /// Columns of a message, or of a group's entries.
 #[derive(Default)]
-pub struct Rows {
+pub struct FixColumns {
     /// Rows so far.
     pub len: usize,
     goals: Vec<Goal>,
     /// Destinations of tags from [`DENSE_TAGS`] on, sorted by tag.
     far_goals: Vec<(u32, Goal)>,
-    columns: Vec<Column>,
+    columns: Vec<FixColumn>,
     /// The values of each column that wait in the block.
     waiting: Vec<Vec<WaitingValue>>,
-    groups: Vec<Group>,
+    groups: Vec<ListColumn>,
     /// Output order of columns and groups.
     order: Vec<Goal>,
 }
@@ -63,31 +63,36 @@ impl MessageFields<'_, '_> {
 }
 
 /// A column of lists: the entries of a group, one list per row.
-struct Group {
+struct ListColumn {
     name: String,
-    shape: Shape,
+    shape: GroupShape,
     delimiter: u32,
     /// Fields of an entry.
     fields: Fields,
-    entries: Rows,
+    entries: FixColumns,
     /// End of each row's list, as an index of entries.
     ends: Vec<i32>,
     valid: BooleanBufferBuilder,
 }
 
 /// The column that a group becomes.
-enum Shape {
+enum GroupShape {
     /// None: neither the group nor its members are wanted.
     Hidden,
     /// Number of entries: no member of an entry is wanted.
-    Count(Column, Vec<WaitingValue>),
+    Count(FixColumn, Vec<WaitingValue>),
     /// List of entries.
     List,
 }
 
-impl Rows {
+impl FixColumns {
     /// Appends columns for the wanted members of a dictionary.
-    pub fn add(&mut self, dictionary: &Dictionary, members: &[Member], table: &MessageTable<'_>) {
+    pub fn add(
+        &mut self,
+        dictionary: &Dictionary,
+        members: &[MemberDef],
+        table: &MessageTable<'_>,
+    ) {
         for member in members {
             let Some(field) = dictionary.field(member.tag) else { continue };
             if self.goal(member.tag.0) != Goal::None {
@@ -97,11 +102,11 @@ impl Rows {
             let group = member.group.and_then(|id| dictionary.group(id));
             let goal = match group {
                 Some(group) => {
-                    self.groups.push(Group::new(field, dictionary, group, table));
+                    self.groups.push(ListColumn::new(field, dictionary, group, table));
                     Goal::Group((self.groups.len() - 1) as u16)
                 }
                 None if is_wanted => {
-                    self.columns.push(Column::new(field, table.decimals));
+                    self.columns.push(FixColumn::new(field, table.decimals));
                     self.waiting.push(Vec::new());
                     Goal::Column((self.columns.len() - 1) as u16)
                 }
@@ -109,7 +114,7 @@ impl Rows {
             };
             // A group becomes a list only if a member of its entries is wanted.
             let is_list = group.is_some()
-                && self.groups.last().is_some_and(|group| matches!(group.shape, Shape::List));
+                && self.groups.last().is_some_and(|group| matches!(group.shape, GroupShape::List));
             if is_wanted || is_list {
                 self.order.push(goal);
             }
@@ -147,7 +152,7 @@ impl Rows {
     }
 
     /// Appends a row with all fields of a message, whose values wait in the block.
-    pub fn push(&mut self, message: &Message<'_, '_>, block: &mut MessageBlock) {
+    pub fn push(&mut self, message: &FixMessage<'_, '_>, block: &mut MessageBlock) {
         let offset = block.push(message.bytes());
         let fields = MessageFields { columns: message.columns(), tags: message.tags(), offset };
         let mut at = 0;
@@ -195,7 +200,7 @@ impl Rows {
             column.append(waiting, block);
         }
         for group in &mut self.groups {
-            if let Shape::Count(column, waiting) = &mut group.shape {
+            if let GroupShape::Count(column, waiting) = &mut group.shape {
                 column.append(waiting, block);
             }
             group.entries.append_block(block);
@@ -221,19 +226,19 @@ impl Rows {
     }
 }
 
-impl Group {
+impl ListColumn {
     fn new(
         field: &FieldDef,
         dictionary: &Dictionary,
         group: &GroupDef,
         table: &MessageTable<'_>,
     ) -> Self {
-        let mut entries = Rows::default();
+        let mut entries = FixColumns::default();
         entries.add(dictionary, group.members(), table);
         let shape = match (entries.order.is_empty(), (table.wanted)(field.tag())) {
-            (false, _) => Shape::List,
-            (true, true) => Shape::Count(Column::new(field, table.decimals), Vec::new()),
-            (true, false) => Shape::Hidden,
+            (false, _) => GroupShape::List,
+            (true, true) => GroupShape::Count(FixColumn::new(field, table.decimals), Vec::new()),
+            (true, false) => GroupShape::Hidden,
         };
         Self {
             name: field.name().to_owned(),
@@ -247,7 +252,7 @@ impl Group {
     }
 
     fn field(&self) -> Field {
-        if let Shape::Count(count, _) = &self.shape {
+        if let GroupShape::Count(count, _) = &self.shape {
             return count.field();
         }
         Field::new(&self.name, DataType::List(self.item()), true)
@@ -285,12 +290,12 @@ impl Group {
         }
         let Some(count) = fields.columns.field(at) else { return next };
         match &mut self.shape {
-            Shape::Hidden => return next,
-            Shape::Count(_, waiting) => {
+            GroupShape::Hidden => return next,
+            GroupShape::Count(_, waiting) => {
                 waiting.push(WaitingValue { row, range: fields.range(&count) });
                 return next;
             }
-            Shape::List => {}
+            GroupShape::List => {}
         }
         let found = (self.entries.len - before) as u64;
         // A row has one list per group: if the group is repeated in a message, its entries are appended to
@@ -317,7 +322,7 @@ impl Group {
     }
 
     fn finish(&mut self, rows: usize, nulls: &mut NullArrays) -> Result<ArrayRef, ArrowError> {
-        if let Shape::Count(count, _) = &mut self.shape {
+        if let GroupShape::Count(count, _) = &mut self.shape {
             return count.finish(rows, nulls);
         }
         let item = self.item();

@@ -14,9 +14,9 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use std::ops::Range;
 use std::sync::Arc;
-use tickwire_fix::dictionary::{FieldDef, FieldType};
+use tickwire_fix::dictionary::{FieldDef, FixFieldType};
 use tickwire_fix::value::UtcTime;
-use tickwire_fix::{Decimal, Field as Value, Tag, UtcTimestamp};
+use tickwire_fix::{Field as Value, FixDecimal, Tag, UtcTimestamp};
 
 /// Digits of a decimal column, and its digits after the point.
 const PRECISION: u8 = 38;
@@ -41,11 +41,11 @@ const NANO_DIGITS: usize = 9;
 const SECOND_LEN: usize = 17;
 
 /// A column of one field.
-pub struct Column {
+pub struct FixColumn {
     name: String,
     tag: Tag,
     present: Present,
-    values: Values,
+    values: FixColumnValues,
 }
 
 /// Which rows have values.
@@ -56,7 +56,7 @@ struct Present {
     valid: Option<BooleanBufferBuilder>,
 }
 
-enum Values {
+enum FixColumnValues {
     Binary(Bytes),
     Boolean(BooleanBufferBuilder),
     Date(Vec<i32>),
@@ -238,26 +238,26 @@ impl Present {
     }
 }
 
-impl Column {
+impl FixColumn {
     pub fn new(field: &FieldDef, decimals: Decimals) -> Self {
-        use FieldType as T;
+        use FixFieldType as T;
         let values = match (field.field_type(), decimals) {
             (
                 T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty,
                 Decimals::Exact,
-            ) => Values::Decimal(Vec::new()),
+            ) => FixColumnValues::Decimal(Vec::new()),
             (T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty, _) => {
-                Values::Float(Vec::new())
+                FixColumnValues::Float(Vec::new())
             }
-            (T::Boolean, _) => Values::Boolean(BooleanBufferBuilder::new(0)),
+            (T::Boolean, _) => FixColumnValues::Boolean(BooleanBufferBuilder::new(0)),
             (T::DayOfMonth | T::Int | T::Length | T::NumInGroup | T::SeqNum | T::TagNum, _) => {
-                Values::Int(Vec::new())
+                FixColumnValues::Int(Vec::new())
             }
-            (T::Data | T::XmlData, _) => Values::Binary(Bytes::default()),
-            (T::LocalMktDate | T::UtcDateOnly, _) => Values::Date(Vec::new()),
-            (T::UtcTimeOnly, _) => Values::Time(Vec::new()),
-            (T::UtcTimestamp, _) => Values::Timestamp(Timestamps::default()),
-            _ => Values::Text(Bytes::default()),
+            (T::Data | T::XmlData, _) => FixColumnValues::Binary(Bytes::default()),
+            (T::LocalMktDate | T::UtcDateOnly, _) => FixColumnValues::Date(Vec::new()),
+            (T::UtcTimeOnly, _) => FixColumnValues::Time(Vec::new()),
+            (T::UtcTimestamp, _) => FixColumnValues::Timestamp(Timestamps::default()),
+            _ => FixColumnValues::Text(Bytes::default()),
         };
         let (name, tag) = (field.name().to_owned(), field.tag());
         Self { name, tag, present: Present::default(), values }
@@ -269,15 +269,17 @@ impl Column {
 
     fn data_type(&self) -> DataType {
         match self.values {
-            Values::Binary(_) => DataType::Binary,
-            Values::Boolean(_) => DataType::Boolean,
-            Values::Date(_) => DataType::Date32,
-            Values::Decimal(_) => DataType::Decimal128(PRECISION, SCALE),
-            Values::Float(_) => DataType::Float64,
-            Values::Int(_) => DataType::Int64,
-            Values::Text(_) => DataType::Utf8,
-            Values::Time(_) => DataType::Time64(TimeUnit::Nanosecond),
-            Values::Timestamp(_) => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+            FixColumnValues::Binary(_) => DataType::Binary,
+            FixColumnValues::Boolean(_) => DataType::Boolean,
+            FixColumnValues::Date(_) => DataType::Date32,
+            FixColumnValues::Decimal(_) => DataType::Decimal128(PRECISION, SCALE),
+            FixColumnValues::Float(_) => DataType::Float64,
+            FixColumnValues::Int(_) => DataType::Int64,
+            FixColumnValues::Text(_) => DataType::Utf8,
+            FixColumnValues::Time(_) => DataType::Time64(TimeUnit::Nanosecond),
+            FixColumnValues::Timestamp(_) => {
+                DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
+            }
         }
     }
 
@@ -292,53 +294,53 @@ impl Column {
         let after = |field: &Value<'_>| &bytes[field.offset as usize..];
         let mut fill = ColumnFill { tag: *tag, present, waiting, bytes, others };
         match values {
-            Values::Binary(values) => fill.values(values, |values, field| {
+            FixColumnValues::Binary(values) => fill.values(values, |values, field| {
                 values.push(after(field), field.value.len());
                 true
             }),
-            Values::Boolean(values) => fill.values(values, |values, field| {
+            FixColumnValues::Boolean(values) => fill.values(values, |values, field| {
                 field.boolean().map(|value| values.append(value)).is_ok()
             }),
-            Values::Date(values) => fill.values(values, |values, field| {
+            FixColumnValues::Date(values) => fill.values(values, |values, field| {
                 let days = field.date().ok().and_then(|day| i32::try_from(day.unix_days()).ok());
                 days.map(|days| values.push(days)).is_some()
             }),
-            Values::Decimal(values) => fill.values(values, |values, field| {
+            FixColumnValues::Decimal(values) => fill.values(values, |values, field| {
                 let value = field.decimal().ok().and_then(scaled);
                 value.map(|value| values.push(value)).is_some()
             }),
-            Values::Float(values) => fill.values(values, |values, field| {
+            FixColumnValues::Float(values) => fill.values(values, |values, field| {
                 let text = field.decimal().ok().and_then(|_| std::str::from_utf8(field.value).ok());
                 text.and_then(|text| text.parse().ok()).map(|value| values.push(value)).is_some()
             }),
-            Values::Int(values) => fill.values(values, |values, field| {
+            FixColumnValues::Int(values) => fill.values(values, |values, field| {
                 field.int().map(|value| values.push(value)).is_ok()
             }),
-            Values::Text(values) => fill.values(values, |values, field| {
+            FixColumnValues::Text(values) => fill.values(values, |values, field| {
                 let is_text = *is_ascii || std::str::from_utf8(field.value).is_ok();
                 if is_text {
                     values.push(after(field), field.value.len());
                 }
                 is_text
             }),
-            Values::Time(values) => fill.values(values, |values, field| {
+            FixColumnValues::Time(values) => fill.values(values, |values, field| {
                 let nanos = field.utc_time().ok().and_then(of_day);
                 nanos.map(|nanos| values.push(nanos)).is_some()
             }),
-            Values::Timestamp(values) => fill.values(values, Timestamps::push),
+            FixColumnValues::Timestamp(values) => fill.values(values, Timestamps::push),
         }
     }
 
     /// Appends nulls up to `rows`.
     fn pad(&mut self, rows: usize) {
         let values: &mut dyn PaddedValues = match &mut self.values {
-            Values::Boolean(values) => values,
-            Values::Date(values) => values,
-            Values::Decimal(values) => values,
-            Values::Float(values) => values,
-            Values::Binary(values) | Values::Text(values) => values,
-            Values::Int(values) | Values::Time(values) => values,
-            Values::Timestamp(times) => times,
+            FixColumnValues::Boolean(values) => values,
+            FixColumnValues::Date(values) => values,
+            FixColumnValues::Decimal(values) => values,
+            FixColumnValues::Float(values) => values,
+            FixColumnValues::Binary(values) | FixColumnValues::Text(values) => values,
+            FixColumnValues::Int(values) | FixColumnValues::Time(values) => values,
+            FixColumnValues::Timestamp(times) => times,
         };
         self.present.pad(rows, values);
     }
@@ -352,25 +354,25 @@ impl Column {
         let present = std::mem::take(&mut self.present);
         let nulls = present.valid.map(|mut valid| NullBuffer::new(valid.finish()));
         Ok(match &mut self.values {
-            Values::Binary(values) => {
+            FixColumnValues::Binary(values) => {
                 let Bytes { ends, bytes } = values.take();
                 Arc::new(BinaryArray::try_new(offsets(ends)?, bytes.into(), nulls)?)
             }
-            Values::Boolean(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
-            Values::Date(values) => primitive::<Date32Type>(values, nulls)?,
-            Values::Decimal(values) => {
+            FixColumnValues::Boolean(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
+            FixColumnValues::Date(values) => primitive::<Date32Type>(values, nulls)?,
+            FixColumnValues::Decimal(values) => {
                 let values = ScalarBuffer::from(taken(values));
                 let array = PrimitiveArray::<Decimal128Type>::try_new(values, nulls)?;
                 Arc::new(array.with_precision_and_scale(PRECISION, SCALE)?)
             }
-            Values::Float(values) => primitive::<Float64Type>(values, nulls)?,
-            Values::Int(values) => primitive::<Int64Type>(values, nulls)?,
-            Values::Text(values) => {
+            FixColumnValues::Float(values) => primitive::<Float64Type>(values, nulls)?,
+            FixColumnValues::Int(values) => primitive::<Int64Type>(values, nulls)?,
+            FixColumnValues::Text(values) => {
                 let Bytes { ends, bytes } = values.take();
                 Arc::new(text::array(ascending(ends)?.into(), bytes.into(), nulls)?)
             }
-            Values::Time(values) => primitive::<Time64NanosecondType>(values, nulls)?,
-            Values::Timestamp(times) => {
+            FixColumnValues::Time(values) => primitive::<Time64NanosecondType>(values, nulls)?,
+            FixColumnValues::Timestamp(times) => {
                 let values = ScalarBuffer::from(taken(&mut times.values));
                 let array = PrimitiveArray::<TimestampNanosecondType>::try_new(values, nulls)?;
                 Arc::new(array.with_timezone("UTC"))
@@ -444,7 +446,7 @@ fn taken<T>(values: &mut Vec<T>) -> Vec<T> {
 
 /// Returns the decimal scaled to 18 decimal places; `None` if it has nonzero digits beyond them, or more than
 /// 38 digits in total.
-fn scaled(value: Decimal) -> Option<i128> {
+fn scaled(value: FixDecimal) -> Option<i128> {
     let (digits, places) = (value.digits(), i32::from(value.exponent()) + i32::from(SCALE));
     // Nearly all decimals fit 64 bits: one widening multiplication.
     let digits =

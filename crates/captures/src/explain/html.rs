@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::lines::{Emphasis, Line, TITLES, hex};
+use super::lines::{Emphasis, ExplanationLine, TITLES, hex};
 use super::text::{rest, title};
-use super::{Explained, Part};
+use super::{Explained, PacketPart};
 
 /// A style sheet for the output of [`write_html`], within an element of class `tickwire-explain`.
 /// Colours can be distinguished on light and dark pages, and by people with colour blindness.
@@ -25,15 +25,15 @@ pub const STYLE: &str = "\
 ///
 /// # Errors
 /// Errors of the output.
-pub fn write_html(out: &mut dyn Write, part: &Part<'_>) -> io::Result<()> {
+pub fn write_html(out: &mut dyn Write, part: &PacketPart<'_>) -> io::Result<()> {
     match part {
-        Part::Preamble { bytes, seq_num } => {
+        PacketPart::Preamble { bytes, seq_num } => {
             let number = seq_num.map(|number| format!(", sequence number {number}"));
             let number = number.unwrap_or_default();
             writeln!(out, "<p>preamble <code class=\"bytes\">{}</code>{number}</p>", hex(bytes))
         }
-        Part::Message(message) => write_message(out, message),
-        Part::Wrong(text) => writeln!(out, "<p class=\"error\">{}</p>", escaped(text)),
+        PacketPart::Message(message) => write_message(out, message),
+        PacketPart::Wrong(text) => writeln!(out, "<p class=\"error\">{}</p>", escaped(text)),
     }
 }
 
@@ -56,7 +56,7 @@ fn write_message(out: &mut dyn Write, message: &Explained<'_>) -> io::Result<()>
     writeln!(out, "<p class=\"quiet\">{}</p>", rest(message, stopped))
 }
 
-fn write_line(out: &mut dyn Write, line: &Line) -> io::Result<()> {
+fn write_line(out: &mut dyn Write, line: &ExplanationLine) -> io::Result<()> {
     write!(out, "<tr>")?;
     for (text, emphasis) in &line.cells {
         match class(*emphasis) {

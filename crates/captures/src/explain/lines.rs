@@ -1,7 +1,7 @@
 //! Rows as lines of a table.
 
 use super::Explained;
-use super::rows::Row;
+use super::rows::ExplanationRow;
 
 /// Bytes of a field on one line.
 const BYTES_PER_LINE: usize = 8;
@@ -36,14 +36,14 @@ pub enum Emphasis {
 
 /// A line of the table: a cell for each of [`TITLES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct ExplanationLine {
     /// Texts, without line ends.
     pub cells: [(String, Emphasis); 8],
 }
 
-impl Line {
+impl ExplanationLine {
     /// Returns the lines of a row of a message.
-    pub(super) fn of(message: &Explained<'_>, row: &Row) -> Vec<Self> {
+    pub(super) fn of(message: &Explained<'_>, row: &ExplanationRow) -> Vec<Self> {
         let at = row.bytes.start.saturating_sub(message.offset);
         let bytes = message.bytes.get(at..at + row.bytes.len()).unwrap_or_default();
         match &row.map_bits {
@@ -53,7 +53,7 @@ impl Line {
     }
 
     /// Returns a line for each byte of a presence map, with the purpose of its bits.
-    fn map(row: &Row, bytes: &[u8], bits: &[String]) -> Vec<Self> {
+    fn map(row: &ExplanationRow, bytes: &[u8], bits: &[String]) -> Vec<Self> {
         let line = |(index, byte): (usize, &u8)| {
             let names = bits.iter().skip(index * MAP_BITS).take(MAP_BITS);
             let names: Vec<&str> = names.map(String::as_str).collect();
@@ -77,7 +77,7 @@ impl Line {
         (bytes > 0).then_some(line)
     }
 
-    fn field(row: &Row, bytes: &[u8]) -> Vec<Self> {
+    fn field(row: &ExplanationRow, bytes: &[u8]) -> Vec<Self> {
         let mut lines = Vec::new();
         for (index, chunk) in bytes.chunks(BYTES_PER_LINE).take(LINES_MAX).enumerate() {
             lines.push(Self::bytes(row.bytes.start + index * BYTES_PER_LINE, chunk));

@@ -1,6 +1,6 @@
 //! Explains one packet byte by byte.
 //!
-//! An [`Explainer`] decodes a packet and passes each [`Part`] of it to a sink. The parts are the
+//! An [`Explainer`] decodes a packet and passes each [`PacketPart`] of it to a sink. The parts are the
 //! preamble and the messages. For each message they contain the presence map with the purpose of
 //! each bit, the template id, and for each field its offset, bytes, type, operator, presence-map
 //! bit, value, and the dictionary entry before and after. [`write_text`] and [`write_html`] print a
@@ -16,15 +16,15 @@ use std::ops::Range;
 use std::time::Instant;
 
 use tickwire_fast::{Decoder, Program};
-use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
+use tickwire_feed::capture::{CaptureError, CaptureKind, CaptureReader, Packet};
 use tickwire_feed::framing::{Framing, Segment, next_block};
 use tickwire_text::outline::Outline;
 
-use crate::{Channel, Channels, lose_dictionaries};
-use rows::{Row, Rows};
+use crate::{CaptureChannel, Channels, lose_dictionaries};
+use rows::{ExplanationRow, ExplanationRows};
 
 pub use html::{STYLE, write_html};
-pub use lines::{Emphasis, Line, TITLES};
+pub use lines::{Emphasis, ExplanationLine, TITLES};
 pub use text::write_text;
 
 /// Longest packet that is explained, in bytes; a raw file is one packet.
@@ -32,7 +32,7 @@ const PACKET_BYTES_MAX: usize = 16 << 20;
 
 /// A piece of a packet.
 #[derive(Debug)]
-pub enum Part<'s> {
+pub enum PacketPart<'s> {
     /// Bytes before the FAST bytes.
     Preamble {
         /// The bytes as they are in the packet; never empty.
@@ -59,13 +59,13 @@ pub struct Explained<'s> {
     pub omitted: u64,
     /// Position and text of the error, if the message cannot be decoded.
     pub error: Option<Stopped>,
-    rows: Vec<Row>,
+    rows: Vec<ExplanationRow>,
 }
 
 impl Explained<'_> {
     /// Returns the table, one line at a time.
-    pub fn lines(&self) -> impl Iterator<Item = Line> {
-        self.rows.iter().flat_map(|row| Line::of(self, row))
+    pub fn lines(&self) -> impl Iterator<Item = ExplanationLine> {
+        self.rows.iter().flat_map(|row| ExplanationLine::of(self, row))
     }
 }
 
@@ -113,12 +113,12 @@ impl<'p> Explainer<'p> {
     /// Errors of `sink`.
     pub fn packet<E>(
         &self,
-        channel: &mut Channel,
+        channel: &mut CaptureChannel,
         bytes: &[u8],
         messages_left: &mut u64,
-        sink: &mut dyn FnMut(Part<'_>) -> Result<(), E>,
+        sink: &mut dyn FnMut(PacketPart<'_>) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let mut explaining = Explaining { explainer: self, left: messages_left, sink };
+        let mut explaining = PacketExplanation { explainer: self, left: messages_left, sink };
         let mut is_right = true;
         for segment in channel.framer.split(bytes) {
             match segment {
@@ -130,7 +130,7 @@ impl<'p> Explainer<'p> {
                 Err(error) => {
                     is_right = false;
                     channel.ended_inside = true;
-                    (explaining.sink)(Part::Wrong(error.to_string()))?;
+                    (explaining.sink)(PacketPart::Wrong(error.to_string()))?;
                 }
             }
         }
@@ -140,7 +140,7 @@ impl<'p> Explainer<'p> {
     /// Decodes a packet only to update the dictionaries. Returns true if no message failed.
     /// Otherwise the dictionaries are unknown; after a later reset in the packet, they depend only
     /// on the messages from that reset on.
-    pub fn follow(&self, channel: &mut Channel, bytes: &[u8]) -> bool {
+    pub fn follow(&self, channel: &mut CaptureChannel, bytes: &[u8]) -> bool {
         let mut is_right = true;
         for segment in channel.framer.split(bytes).flatten() {
             if segment.reset_before {
@@ -153,7 +153,7 @@ impl<'p> Explainer<'p> {
         is_right
     }
 
-    fn pass(&self, channel: &mut Channel, packet: &Packet<'_>) {
+    fn pass(&self, channel: &mut CaptureChannel, packet: &Packet<'_>) {
         self.follow(channel, packet.bytes);
         if packet.is_truncated() {
             lose_dictionaries(&mut channel.decoder);
@@ -203,9 +203,9 @@ impl<'p> Explainer<'p> {
         channels: &mut Channels,
         wanted: u64,
         remark: impl Fn(&str),
-        found: impl FnOnce(&mut Channel, &Packet<'_>) -> T,
+        found: impl FnOnce(&mut CaptureChannel, &Packet<'_>) -> T,
     ) -> Result<Option<T>, CaptureError> {
-        let is_whole = reader.kind() == Kind::Stream;
+        let is_whole = reader.kind() == CaptureKind::Stream;
         loop {
             let packet = match is_whole {
                 true => Some(reader.read_whole(PACKET_BYTES_MAX)?),
@@ -236,14 +236,14 @@ struct ExplainedSegment {
 }
 
 /// A packet being explained.
-struct Explaining<'e, 'p, E> {
+struct PacketExplanation<'e, 'p, E> {
     explainer: &'e Explainer<'p>,
     /// Number of messages that may still be explained.
     left: &'e mut u64,
-    sink: &'e mut dyn FnMut(Part<'_>) -> Result<(), E>,
+    sink: &'e mut dyn FnMut(PacketPart<'_>) -> Result<(), E>,
 }
 
-impl<E> Explaining<'_, '_, E> {
+impl<E> PacketExplanation<'_, '_, E> {
     /// Explains a segment.
     fn segment(
         &mut self,
@@ -252,7 +252,10 @@ impl<E> Explaining<'_, '_, E> {
     ) -> Result<ExplainedSegment, E> {
         let cut_short = |is_right| Ok(ExplainedSegment { is_right, is_at_end: false });
         if !segment.preamble.is_empty() {
-            (self.sink)(Part::Preamble { bytes: segment.preamble, seq_num: segment.seq_num })?;
+            (self.sink)(PacketPart::Preamble {
+                bytes: segment.preamble,
+                seq_num: segment.seq_num,
+            })?;
         }
         if segment.reset_before {
             decoder.begin_packet();
@@ -273,7 +276,7 @@ impl<E> Explaining<'_, '_, E> {
                             format!("offset {}: no complete block is left", segment.offset + at)
                         }
                     };
-                    (self.sink)(Part::Wrong(why))?;
+                    (self.sink)(PacketPart::Wrong(why))?;
                     return cut_short(false);
                 }
             };
@@ -285,7 +288,9 @@ impl<E> Explaining<'_, '_, E> {
                         return cut_short(is_right);
                     }
                     let offset = segment.offset + at;
-                    (self.sink)(Part::Wrong(format!("offset {offset}: the time for it is over")))?;
+                    (self.sink)(PacketPart::Wrong(format!(
+                        "offset {offset}: the time for it is over"
+                    )))?;
                     return cut_short(false);
                 }
                 let len = if is_explained {
@@ -320,7 +325,7 @@ impl<E> Explaining<'_, '_, E> {
         let Explainer { program, outline, .. } = self.explainer;
         let offset = segment.offset + range.start;
         let bytes = &segment.bytes[range];
-        let mut rows = Rows::new(program, outline, offset);
+        let mut rows = ExplanationRows::new(program, outline, offset);
         let outcome = decoder.trace(bytes, |event| rows.event(&event));
         let (rows, omitted) = rows.finish();
         let (len, error) = match outcome {
@@ -330,7 +335,7 @@ impl<E> Explaining<'_, '_, E> {
                 (None, Some(Stopped { text, at: error.offset() }))
             }
         };
-        (self.sink)(Part::Message(Explained { offset, bytes, len, omitted, error, rows }))?;
+        (self.sink)(PacketPart::Message(Explained { offset, bytes, len, omitted, error, rows }))?;
         Ok(len)
     }
 }

@@ -5,7 +5,7 @@ use tickwire_fast::template::{FieldType, Operator, Operators, Value};
 use tickwire_fast::{
     FieldRef, MapBit, PreviousValue, Program, TraceEvent, TracedField, TracedPart,
 };
-use tickwire_text::outline::{Origin, Outline};
+use tickwire_text::outline::{FieldOrigin, Outline};
 use tickwire_text::words;
 
 /// Most rows of a message; the others are counted.
@@ -15,7 +15,7 @@ const TEXT_MAX: usize = 2000;
 
 /// One line of an explanation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct ExplanationRow {
     /// Nesting depth in groups and sequences.
     pub depth: usize,
     /// Its bytes in the packet; empty if it has none.
@@ -40,7 +40,7 @@ pub struct Row {
     pub changes_dictionary: bool,
 }
 
-impl Row {
+impl ExplanationRow {
     /// Returns the name, indented by depth.
     pub fn indented_name(&self) -> String {
         format!("{}{}", "  ".repeat(self.depth), self.name)
@@ -48,13 +48,13 @@ impl Row {
 }
 
 /// Converts events to rows.
-pub struct Rows<'p> {
+pub struct ExplanationRows<'p> {
     program: &'p Program,
     outline: &'p Outline<'p>,
     /// Offset in the packet of the bytes given to the decoder.
     base: usize,
     depth: usize,
-    rows: Vec<Row>,
+    rows: Vec<ExplanationRow>,
     /// Rows beyond [`ROWS_MAX`].
     omitted: u64,
     /// For each presence map, the index of its row and the purposes of the bits used so far.
@@ -62,7 +62,7 @@ pub struct Rows<'p> {
     open_maps: Vec<Option<usize>>,
 }
 
-impl<'p> Rows<'p> {
+impl<'p> ExplanationRows<'p> {
     /// Creates an empty list of rows, for a message at `base` in the packet.
     pub fn new(program: &'p Program, outline: &'p Outline<'p>, base: usize) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl<'p> Rows<'p> {
     }
 
     /// Returns the rows, and the number of omitted ones.
-    pub fn finish(mut self) -> (Vec<Row>, u64) {
+    pub fn finish(mut self) -> (Vec<ExplanationRow>, u64) {
         for (row, bits) in self.maps {
             self.rows[row].map_bits = Some(bits);
         }
@@ -128,7 +128,7 @@ impl<'p> Rows<'p> {
         self.rows.len() >= ROWS_MAX
     }
 
-    fn push(&mut self, row: Row) {
+    fn push(&mut self, row: ExplanationRow) {
         match self.is_full() {
             true => self.omitted += 1,
             false => self.rows.push(row),
@@ -137,7 +137,7 @@ impl<'p> Rows<'p> {
 
     fn heading(&mut self, name: String) {
         let depth = self.depth;
-        self.push(Row { depth, name, is_heading: true, ..Row::default() });
+        self.push(ExplanationRow { depth, name, is_heading: true, ..ExplanationRow::default() });
     }
 
     fn range(&self, bytes: &Range<usize>) -> Range<usize> {
@@ -156,7 +156,13 @@ impl<'p> Rows<'p> {
         let depth = self.depth;
         let name = "presence map".to_owned();
         let bytes = self.range(bytes);
-        self.push(Row { depth, bytes, name, is_heading: true, ..Row::default() });
+        self.push(ExplanationRow {
+            depth,
+            bytes,
+            name,
+            is_heading: true,
+            ..ExplanationRow::default()
+        });
     }
 
     fn template(&mut self, bytes: &Range<usize>, template: usize, reset: bool) {
@@ -166,7 +172,7 @@ impl<'p> Rows<'p> {
         let id = layout.id.map(|id| id.to_string()).unwrap_or_default();
         let from = if in_stream { "" } else { ", as in the message before" };
         let emptied = if reset { "; dictionaries emptied" } else { "" };
-        self.push(Row {
+        self.push(ExplanationRow {
             depth: self.depth,
             bytes: self.range(bytes),
             name: "template id".to_owned(),
@@ -175,7 +181,7 @@ impl<'p> Rows<'p> {
             operator: "copy".to_owned(),
             bit: bit_text(MapBit { index: 0, set: in_stream }),
             value: format!("{id} {}{from}{emptied}", layout.name),
-            ..Row::default()
+            ..ExplanationRow::default()
         });
     }
 
@@ -198,7 +204,7 @@ impl<'p> Rows<'p> {
             self.use_bit(bit, &name);
         }
         let operator = self.operator(traced);
-        let mut row = Row {
+        let mut row = ExplanationRow {
             depth: self.depth,
             bytes: self.range(&traced.bytes),
             kind: self.kind(traced),
@@ -206,7 +212,7 @@ impl<'p> Rows<'p> {
             bit: traced.map_bit.map(bit_text).unwrap_or_default(),
             value: self.value(traced),
             name,
-            ..Row::default()
+            ..ExplanationRow::default()
         };
         if let (Some((before, after)), Some(operator)) = (&traced.entry, operator) {
             row.changes_dictionary = before != after;
@@ -228,7 +234,7 @@ impl<'p> Rows<'p> {
         match (traced.part, self.outline.origin(traced.field)) {
             (TracedPart::Exponent, _) => format!("{name}.exponent"),
             (TracedPart::Mantissa, _) => format!("{name}.mantissa"),
-            (TracedPart::Length, Some(Origin::Sequence(sequence))) => {
+            (TracedPart::Length, Some(FieldOrigin::Sequence(sequence))) => {
                 sequence.length.name.as_ref().map_or(format!("{name}.length"), |n| n.to_string())
             }
             _ => name,
@@ -237,8 +243,10 @@ impl<'p> Rows<'p> {
 
     fn operator(&self, traced: &TracedField) -> Option<&'p Operator> {
         match (traced.part, self.outline.origin(traced.field)?) {
-            (TracedPart::Length, Origin::Sequence(sequence)) => Some(&sequence.length.operator),
-            (part, Origin::Field(field)) => match (&field.operators, part) {
+            (TracedPart::Length, FieldOrigin::Sequence(sequence)) => {
+                Some(&sequence.length.operator)
+            }
+            (part, FieldOrigin::Field(field)) => match (&field.operators, part) {
                 (Operators::Whole(operator), _) => Some(operator),
                 (Operators::Parts { exponent, .. }, TracedPart::Exponent) => Some(exponent),
                 (Operators::Parts { mantissa, .. }, _) => Some(mantissa),

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::lines::{Emphasis, Line, TITLES, hex};
-use super::{Explained, Part, Stopped};
+use super::lines::{Emphasis, ExplanationLine, TITLES, hex};
+use super::{Explained, PacketPart, Stopped};
 use tickwire_feed::counted;
 
 /// Widest value that the dictionary column makes room for.
@@ -17,16 +17,16 @@ const BYTES_SHOWN_MAX: usize = 24;
 /// Errors of the output.
 pub fn write_text(
     out: &mut dyn Write,
-    part: &Part<'_>,
+    part: &PacketPart<'_>,
     paint: &dyn Fn(Emphasis, &str) -> String,
 ) -> io::Result<()> {
     match part {
-        Part::Preamble { bytes, seq_num } => {
+        PacketPart::Preamble { bytes, seq_num } => {
             let number = seq_num.map(|number| format!(", sequence number {number}"));
             writeln!(out, "preamble {}{}", hex(bytes), number.unwrap_or_default())
         }
-        Part::Message(message) => write_message(out, message, paint),
-        Part::Wrong(text) => writeln!(out, "{}", paint(Emphasis::Error, text)),
+        PacketPart::Message(message) => write_message(out, message, paint),
+        PacketPart::Wrong(text) => writeln!(out, "{}", paint(Emphasis::Error, text)),
     }
 }
 
@@ -37,7 +37,7 @@ fn write_message(
 ) -> io::Result<()> {
     writeln!(out, "\n{}", paint(Emphasis::Heading, &title(message)))?;
     let widths = widths(message);
-    let titles = Line { cells: TITLES.map(|title| (title.to_owned(), Emphasis::Quiet)) };
+    let titles = ExplanationLine { cells: TITLES.map(|title| (title.to_owned(), Emphasis::Quiet)) };
     for line in std::iter::once(titles).chain(message.lines()) {
         write_line(out, &line, &widths, paint)?;
     }
@@ -91,7 +91,7 @@ fn widths(message: &Explained<'_>) -> [usize; 8] {
 
 fn write_line(
     out: &mut dyn Write,
-    line: &Line,
+    line: &ExplanationLine,
     widths: &[usize; 8],
     paint: &dyn Fn(Emphasis, &str) -> String,
 ) -> io::Result<()> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::bytes::{digest, push, push_bytes, take, take_bytes};
-use super::{Identity, PlanError, PlanErrorKind, Split};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
+use super::{CaptureSplit, FileIdentity, PlanError, PlanErrorKind};
+use tickwire_feed::capture::{CaptureFormat, CaptureMark, CaptureOptions, CaptureReader};
 
 /// Suffix of an index, after the name of its capture.
 pub const INDEX_SUFFIX: &str = ".tickwire-index";
@@ -23,16 +23,16 @@ const PROGRESS_BYTES: u64 = 16 << 20;
 
 /// Marks in a capture.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Index {
-    identity: Identity,
+pub(super) struct CaptureIndex {
+    identity: FileIdentity,
     /// Time of the file's last change, nanoseconds since 1970-01-01 UTC.
     modified_ns: u64,
     /// The format that the caller named, if any.
-    format: Option<Format>,
+    format: Option<CaptureFormat>,
     /// Smallest distance between adjacent marks, in bytes.
     pub(super) step_bytes: u64,
     /// Marks in the order of the file.
-    marks: Vec<Mark>,
+    marks: Vec<CaptureMark>,
     /// Packets of the capture.
     packets: u64,
 }
@@ -55,15 +55,15 @@ pub(super) fn place(path: &Path, directory: Option<&Path>) -> PathBuf {
     directory.join(file_name)
 }
 
-impl Index {
+impl CaptureIndex {
     /// Reads a capture and marks it. The marks end at the first error; the last split contains the
     /// rest.
     pub(super) fn scan(
         file: File,
         path: &Path,
-        identity: Identity,
+        identity: FileIdentity,
         modified_ns: u64,
-        format: Option<Format>,
+        format: Option<CaptureFormat>,
         step_bytes: u64,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Self, PlanError> {
@@ -73,10 +73,10 @@ impl Index {
         }
         let reader = CaptureReader::open(file, options);
         let mut reader = reader.map_err(|error| PlanError::new(path, error))?;
-        let mut marks: Vec<Mark> = Vec::new();
+        let mut marks: Vec<CaptureMark> = Vec::new();
         let (mut next, mut report) = (step_bytes, PROGRESS_BYTES);
         // Compressed files and raw streams cannot be marked.
-        let can_be_cut = reader.compression().is_none() && reader.format() != Format::Raw;
+        let can_be_cut = reader.compression().is_none() && reader.format() != CaptureFormat::Raw;
         while can_be_cut && let Ok(Some(_)) = reader.next_packet() {
             let position = reader.position();
             if position >= next
@@ -98,27 +98,27 @@ impl Index {
 
     pub(super) fn is_of(
         &self,
-        identity: Identity,
+        identity: FileIdentity,
         modified_ns: u64,
-        format: Option<Format>,
+        format: Option<CaptureFormat>,
     ) -> bool {
         (self.identity, self.modified_ns, self.format) == (identity, modified_ns, format)
     }
 
     /// Returns splits of at least this many bytes, except for the last; none if there are no marks.
-    pub(super) fn splits(&self, path: &Path, split_bytes: u64) -> Vec<Split> {
-        let (mut splits, mut start): (Vec<Split>, Option<Mark>) = (Vec::new(), None);
+    pub(super) fn splits(&self, path: &Path, split_bytes: u64) -> Vec<CaptureSplit> {
+        let (mut splits, mut start): (Vec<CaptureSplit>, Option<CaptureMark>) = (Vec::new(), None);
         for mark in &self.marks {
             if mark.offset - start.as_ref().map_or(0, |start| start.offset) < split_bytes {
                 continue;
             }
             let end = (mark.offset, mark.packets);
-            splits.push(Split::between(path, self.identity, mark.format, start, end));
+            splits.push(CaptureSplit::between(path, self.identity, mark.format, start, end));
             start = Some(mark.clone());
         }
         if let Some(mark) = start {
             let (format, end) = (mark.format, (self.identity.len, self.packets));
-            splits.push(Split::between(path, self.identity, format, Some(mark), end));
+            splits.push(CaptureSplit::between(path, self.identity, format, Some(mark), end));
         }
         splits
     }
@@ -132,10 +132,10 @@ impl Index {
             return None;
         }
         let from = &mut from;
-        let identity = Identity { len: take(from)?, head: take(from)? };
+        let identity = FileIdentity { len: take(from)?, head: take(from)? };
         let [modified_ns, step_bytes, packets] = [take(from)?, take(from)?, take(from)?];
         let format = format_of(take_bytes(from)?)?;
-        let mut marks: Vec<Mark> = Vec::new();
+        let mut marks: Vec<CaptureMark> = Vec::new();
         while !from.is_empty() {
             let (offset, records, packets) = match marks.last() {
                 Some(mark) => (mark.offset, mark.records, mark.packets),
@@ -148,7 +148,7 @@ impl Index {
                 0 => (marks.last()?.format, marks.last()?.header.clone()),
                 _ => (format_of(take_bytes(from)?)??, take_bytes(from)?.to_vec()),
             };
-            marks.push(Mark { offset, records, packets, format, header });
+            marks.push(CaptureMark { offset, records, packets, format, header });
         }
         Some(Self { identity, modified_ns, format, step_bytes, marks, packets })
     }
@@ -160,8 +160,8 @@ impl Index {
         for number in [identity.len, identity.head, *modified_ns, *step_bytes, *packets] {
             push(&mut out, number);
         }
-        push_bytes(&mut out, format.map_or("", Format::name).as_bytes());
-        let mut before: Option<&Mark> = None;
+        push_bytes(&mut out, format.map_or("", CaptureFormat::name).as_bytes());
+        let mut before: Option<&CaptureMark> = None;
         for mark in marks {
             let (offset, records, packets) = match before {
                 Some(mark) => (mark.offset, mark.records, mark.packets),
@@ -190,7 +190,7 @@ impl Index {
 }
 
 /// Parses a format: the outer `None` for an unknown name, the inner one for no format.
-fn format_of(name: &[u8]) -> Option<Option<Format>> {
+fn format_of(name: &[u8]) -> Option<Option<CaptureFormat>> {
     match name {
         b"" => Some(None),
         name => std::str::from_utf8(name).ok()?.parse().ok().map(Some),

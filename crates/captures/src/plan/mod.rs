@@ -1,6 +1,6 @@
 //! Splits captures into pieces that can be decoded independently, on several threads or machines.
 //!
-//! A capture is one [`Split`] unless its packets are independent ([`stands_alone`]) and it is not
+//! A capture is one [`CaptureSplit`] unless its packets are independent ([`stands_alone`]) and it is not
 //! compressed. Then it is divided into several splits, between marks that a single pass over the
 //! file finds. The pass reads every record without decoding; its marks are kept in an index beside
 //! the capture.
@@ -12,16 +12,16 @@ mod split;
 
 pub use files::captures_of;
 pub use index::INDEX_SUFFIX;
-pub use split::{Split, SplitReader};
+pub use split::{CaptureSplit, SplitReader};
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use index::Index;
-use tickwire_feed::capture::{CaptureError, Format};
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use index::CaptureIndex;
+use tickwire_feed::capture::{CaptureError, CaptureFormat};
+use tickwire_feed::framing::{Framing, FramingResetPolicy};
 
 /// First bytes of a file that show whether it is the planned one.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -30,7 +30,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
     /// Format of the files; detected by default.
-    pub format: Option<Format>,
+    pub format: Option<CaptureFormat>,
     /// True if files may be split, because packets are independent.
     pub cuts: bool,
     /// Least number of bytes of a split, except for the last one of a file.
@@ -41,9 +41,9 @@ pub struct PlanOptions {
 
 /// Plan of one capture.
 #[derive(Debug)]
-pub struct Planned {
+pub struct CapturePlan {
     /// The splits, in the order of the capture; together they cover all of it.
-    pub splits: Vec<Split>,
+    pub splits: Vec<CaptureSplit>,
     /// True if an index existed, so that the capture was not read.
     pub was_indexed: bool,
     /// Reason why the index could not be written; the next plan reads the capture again.
@@ -116,18 +116,19 @@ impl std::error::Error for PlanError {
 
 /// Returns true if no state persists from packet to packet, so that each can be decoded alone.
 pub fn stands_alone(framing: &Framing) -> bool {
-    let starts_empty = matches!(framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message);
+    let starts_empty =
+        matches!(framing.reset_policy(), FramingResetPolicy::Packet | FramingResetPolicy::Message);
     starts_empty && framing.chunk_fields().is_none()
 }
 
 /// Identity of a file: its length, and a digest of its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
+struct FileIdentity {
     len: u64,
     head: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Computes the identity of an open file, and seeks back to its start.
     fn of(file: &mut File) -> io::Result<Self> {
         let len = file.metadata()?.len();
@@ -148,13 +149,13 @@ pub fn plan(
     path: &Path,
     options: &PlanOptions,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Planned, PlanError> {
+) -> Result<CapturePlan, PlanError> {
     let wrong = |why: io::Error| PlanError::new(path, why);
     let mut file = File::open(path).map_err(wrong)?;
-    let identity = Identity::of(&mut file).map_err(wrong)?;
+    let identity = FileIdentity::of(&mut file).map_err(wrong)?;
     let whole = |was_indexed, not_kept| {
-        let splits = vec![Split::whole(path, identity, options.format)];
-        Planned { splits, was_indexed, not_kept }
+        let splits = vec![CaptureSplit::whole(path, identity, options.format)];
+        CapturePlan { splits, was_indexed, not_kept }
     };
     if !options.cuts || identity.len <= options.split_bytes {
         return Ok(whole(false, None));
@@ -162,7 +163,7 @@ pub fn plan(
     let modified = index::modified_ns(&file).map_err(wrong)?;
     let place = index::place(path, options.index_directory.as_deref());
     let step = options.split_bytes.clamp(1, index::STEP_BYTES_MAX);
-    let known = Index::read(&place).filter(|index| {
+    let known = CaptureIndex::read(&place).filter(|index| {
         index.is_of(identity, modified, options.format) && index.step_bytes <= step
     });
     let was_indexed = known.is_some();
@@ -170,7 +171,7 @@ pub fn plan(
         Some(index) => (index, None),
         None => {
             let index =
-                Index::scan(file, path, identity, modified, options.format, step, progress)?;
+                CaptureIndex::scan(file, path, identity, modified, options.format, step, progress)?;
             let kept = index.write(&place);
             (index, kept.err().map(|error| PlanError::new(&place, error)))
         }
@@ -178,6 +179,6 @@ pub fn plan(
     let splits = index.splits(path, options.split_bytes);
     Ok(match splits.is_empty() {
         true => whole(was_indexed, not_kept),
-        false => Planned { splits, was_indexed, not_kept },
+        false => CapturePlan { splits, was_indexed, not_kept },
     })
 }

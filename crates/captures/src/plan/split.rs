@@ -5,30 +5,34 @@ use std::io::{Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
 use super::bytes::{push, push_bytes, take, take_bytes};
-use super::{Identity, PlanError, PlanErrorKind};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
+use super::{FileIdentity, PlanError, PlanErrorKind};
+use tickwire_feed::capture::{CaptureFormat, CaptureMark, CaptureOptions, CaptureReader};
 
 /// Reads a split.
 pub type SplitReader = CaptureReader<Take<File>>;
 
 /// A piece of a capture that can be decoded by itself: the whole, or the part between two marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct CaptureSplit {
     /// The capture.
     pub path: PathBuf,
     /// Its format, if known.
-    pub format: Option<Format>,
-    identity: Identity,
+    pub format: Option<CaptureFormat>,
+    identity: FileIdentity,
     /// Start of the split; `None` for the start of the file.
-    start: Option<Mark>,
+    start: Option<CaptureMark>,
     /// End of the split in the file.
     end: u64,
     /// Number of packets of the capture before its end, if counted.
     packets: Option<u64>,
 }
 
-impl Split {
-    pub(super) fn whole(path: &Path, identity: Identity, format: Option<Format>) -> Self {
+impl CaptureSplit {
+    pub(super) fn whole(
+        path: &Path,
+        identity: FileIdentity,
+        format: Option<CaptureFormat>,
+    ) -> Self {
         let (path, end) = (path.to_owned(), identity.len);
         Self { path, format, identity, start: None, end, packets: None }
     }
@@ -37,9 +41,9 @@ impl Split {
     /// the capture before it.
     pub(super) fn between(
         path: &Path,
-        identity: Identity,
-        format: Format,
-        start: Option<Mark>,
+        identity: FileIdentity,
+        format: CaptureFormat,
+        start: Option<CaptureMark>,
         (end, packets): (u64, u64),
     ) -> Self {
         let (path, format, packets) = (path.to_owned(), Some(format), Some(packets));
@@ -70,7 +74,7 @@ impl Split {
     pub fn open(&self) -> Result<SplitReader, PlanError> {
         let wrong = |kind: PlanErrorKind| PlanError::new(&self.path, kind);
         let mut file = File::open(&self.path).map_err(|error| wrong(error.into()))?;
-        if Identity::of(&mut file).map_err(|error| wrong(error.into()))? != self.identity {
+        if FileIdentity::of(&mut file).map_err(|error| wrong(error.into()))? != self.identity {
             return Err(wrong(PlanErrorKind::Changed));
         }
         let mut options = CaptureOptions::new().file_name(self.path.to_string_lossy());
@@ -105,7 +109,7 @@ impl Split {
         let mut out = Vec::new();
         push(&mut out, self.identity.len);
         push(&mut out, self.identity.head);
-        push_bytes(&mut out, self.format.map_or("", Format::name).as_bytes());
+        push_bytes(&mut out, self.format.map_or("", CaptureFormat::name).as_bytes());
         push(&mut out, self.end);
         push(&mut out, u64::from(self.packets.is_some()));
         push(&mut out, self.packets.unwrap_or(0));
@@ -122,16 +126,16 @@ impl Split {
     /// bytes.
     pub fn from_bytes(path: PathBuf, mut from: &[u8]) -> Option<Self> {
         let from = &mut from;
-        let identity = Identity { len: take(from)?, head: take(from)? };
+        let identity = FileIdentity { len: take(from)?, head: take(from)? };
         let format = match take_bytes(from)? {
             b"" => None,
-            name => Some(std::str::from_utf8(name).ok()?.parse::<Format>().ok()?),
+            name => Some(std::str::from_utf8(name).ok()?.parse::<CaptureFormat>().ok()?),
         };
         let [end, is_counted, packets] = [take(from)?, take(from)?, take(from)?];
         let packets = (is_counted == 1).then_some(packets);
         let start = match from.is_empty() {
             true => None,
-            false => Some(Mark {
+            false => Some(CaptureMark {
                 offset: take(from)?,
                 records: take(from)?,
                 packets: take(from)?,

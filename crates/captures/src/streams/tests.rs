@@ -5,10 +5,10 @@ use crate::CaptureDecoder;
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::sync::Arc;
-use tickwire_fast::{Decoded, DecoderOptions, Error, Program, TemplateSet};
+use tickwire_fast::{DecodedMessage, DecoderOptions, FastError, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
 use tickwire_text::Header;
-use tickwire_text::json::{Form, push_record};
+use tickwire_text::json::{JsonForm, push_record};
 
 const XML: &str = r#"<templates>
   <template name="T" id="1"><uInt32 name="a"><copy/></uInt32><string name="b"/></template>
@@ -34,15 +34,19 @@ struct Observed {
 impl CaptureSink for Observed {
     type Error = Infallible;
 
-    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Infallible> {
+    fn message(
+        &mut self,
+        header: &Header<'_>,
+        decoded: &DecodedMessage<'_>,
+    ) -> Result<(), Infallible> {
         let mut text = Vec::new();
-        push_record(&mut text, decoded.message.root(), Form::Wire);
+        push_record(&mut text, decoded.message.root(), JsonForm::Wire);
         let text = String::from_utf8_lossy(&text);
         self.messages.push(format!("{:?} {:?} {text}", header.offset, header.len));
         Ok(())
     }
 
-    fn message_failed(&mut self, _: MessagePlace, _: &Error, _: &Program, _: Lost) {
+    fn message_failed(&mut self, _: MessagePlace, _: &FastError, _: &Program, _: LossExtent) {
         self.is_flawed = true;
     }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use tickwire_dds::{
-    CycloneParticipant, CycloneWriter, Listener, Participant, Qos, Quote, Received,
+    CycloneParticipant, CycloneWriter, Listener, Participant, Qos, Quote, ReceivedSample,
 };
 
 use super::route::{Numbered, PATIENCE};
@@ -15,7 +15,7 @@ use super::{LOST_AFTER, Times, now_ns};
 /// Echoes every quote until the process is stopped.
 pub fn echo(participant: &CycloneParticipant, qos: &Qos) {
     let mut writer = participant.writer::<Quote>("back", qos).unwrap();
-    let answer = move |received: &Received<Quote>| {
+    let answer = move |received: &ReceivedSample<Quote>| {
         if received.has_data {
             writer.write(&received.sample).unwrap();
         }
@@ -34,7 +34,7 @@ pub fn round_trip(participant: &CycloneParticipant, qos: &Qos, warm_up: u32, cou
     let (done, finished) = mpsc::channel();
     let mut times = Times::default();
     let ping = Arc::clone(&sender);
-    let arrive = move |received: &Received<Quote>| {
+    let arrive = move |received: &ReceivedSample<Quote>| {
         let mut sender = ping.lock().unwrap();
         let is_awaited = received.has_data && received.sample.number() == sender.number;
         if !is_awaited || sender.number == total {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tickwire_dds::{
     CycloneParticipant, CycloneReader, CycloneWriter, MarketData, MarketDataEntry, Participant,
-    Qos, Quote, ReaderWaitSet, Received, Sample, WaitSet, security_topic,
+    Qos, Quote, ReaderWaitSet, ReceivedSample, Sample, WaitSet, security_topic,
 };
 
 /// Longest wait for the other process.
@@ -85,7 +85,7 @@ pub struct OneTopic<S: Sample> {
     writer: CycloneWriter<S>,
     reader: CycloneReader<S>,
     sample: S,
-    received: Received<S>,
+    received: ReceivedSample<S>,
     polling: bool,
 }
 
@@ -100,7 +100,7 @@ impl<S: Numbered> OneTopic<S> {
         let reader = participant.reader::<S>(back, qos).unwrap();
         assert!(writer.wait_matched(1, PATIENCE).unwrap(), "the other process is missing");
         assert!(reader.wait_matched(1, PATIENCE).unwrap(), "the other process is missing");
-        Self { writer, reader, sample: S::template(), received: Received::default(), polling }
+        Self { writer, reader, sample: S::template(), received: ReceivedSample::default(), polling }
     }
 
     pub fn flush(&mut self) {
@@ -126,7 +126,7 @@ impl<S: Numbered> Route for OneTopic<S> {
     }
 }
 
-fn arrival<S: Numbered>(received: &Received<S>) -> Arrival {
+fn arrival<S: Numbered>(received: &ReceivedSample<S>) -> Arrival {
     Arrival { number: received.sample.number(), sent_ns: Some(received.source_timestamp_ns) }
 }
 
@@ -137,7 +137,7 @@ pub struct TopicPerSecurity {
     wait_set: ReaderWaitSet,
     ready: Vec<usize>,
     sample: MarketData,
-    received: Received<MarketData>,
+    received: ReceivedSample<MarketData>,
 }
 
 impl TopicPerSecurity {
@@ -158,7 +158,7 @@ impl TopicPerSecurity {
         }
         let ready = Vec::new();
         let sample = MarketData::template();
-        Self { writers, readers, wait_set, ready, sample, received: Received::default() }
+        Self { writers, readers, wait_set, ready, sample, received: ReceivedSample::default() }
     }
 }
 

@@ -6,7 +6,9 @@ use std::slice;
 
 use super::entity::checked;
 use super::ffi;
-use crate::{Attempt, Encoding, Error, InstanceState, ParticipantId, RawSample, SampleInfo};
+use crate::{
+    CdrEncoding, DdsError, DdsOperation, InstanceState, ParticipantId, RawSample, SampleInfo,
+};
 
 /// Maximum number of samples that one call takes from the middleware.
 const BATCH: usize = 64;
@@ -16,23 +18,23 @@ const HEADER: usize = 4;
 /// Samples that are taken together and lent one at a time.
 ///
 /// Cyclone keeps their memory in a pool, so a warm reader does not allocate.
-pub(super) struct Batch {
+pub(super) struct SampleBatch {
     /// Null if released or never taken. The batch holds references to the elements from `next - 1` to `end`.
     samples: Box<[*mut ffi::Serdata; BATCH]>,
-    infos: Box<[ffi::SampleInfo; BATCH]>,
+    infos: Box<[ffi::DdsSampleInfo; BATCH]>,
     next: usize,
     end: usize,
 }
 
 // SAFETY: only the batch references the samples; their reference counts are atomic, and any thread may
 // release them.
-unsafe impl Send for Batch {}
+unsafe impl Send for SampleBatch {}
 
-impl Batch {
+impl SampleBatch {
     pub(super) fn new() -> Self {
         Self {
             samples: Box::new([ptr::null_mut(); BATCH]),
-            infos: Box::new([ffi::SampleInfo::default(); BATCH]),
+            infos: Box::new([ffi::DdsSampleInfo::default(); BATCH]),
             next: 0,
             end: 0,
         }
@@ -47,7 +49,7 @@ impl Batch {
     }
 
     /// Drops the samples left in the batch, takes at most [`BATCH`] samples of `reader` and returns their number.
-    pub(super) fn refill(&mut self, reader: ffi::Entity) -> Result<usize, Error> {
+    pub(super) fn refill(&mut self, reader: ffi::Entity) -> Result<usize, DdsError> {
         self.release_all();
         // SAFETY: `samples` and `infos` have room for BATCH elements each, which Cyclone writes in place.
         let code = unsafe {
@@ -59,7 +61,8 @@ impl Batch {
                 ffi::ANY_STATE,
             )
         };
-        let count = if code == ffi::RETCODE_NO_DATA { 0 } else { checked(Attempt::Take, code)? };
+        let count =
+            if code == ffi::RETCODE_NO_DATA { 0 } else { checked(DdsOperation::Take, code)? };
         self.end = usize::try_from(count).unwrap_or(0).min(BATCH);
         Ok(self.end)
     }
@@ -84,8 +87,8 @@ impl Batch {
         let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), size) };
         let (header, members) = bytes.split_at(HEADER.min(size));
         let encoding = match header {
-            [0, 6..=u8::MAX, ..] => Encoding::Xcdr2,
-            _ => Encoding::Xcdr1,
+            [0, 6..=u8::MAX, ..] => CdrEncoding::Xcdr2,
+            _ => CdrEncoding::Xcdr1,
         };
         RawSample { bytes: members, encoding, info: info_of(&info) }
     }
@@ -96,7 +99,7 @@ impl Batch {
     }
 }
 
-fn info_of(info: &ffi::SampleInfo) -> SampleInfo {
+fn info_of(info: &ffi::DdsSampleInfo) -> SampleInfo {
     SampleInfo {
         has_data: info.valid_data,
         instance_state: match info.instance_state {
@@ -122,7 +125,7 @@ fn release(sample: &mut *mut ffi::Serdata) {
     }
 }
 
-impl Drop for Batch {
+impl Drop for SampleBatch {
     fn drop(&mut self) {
         self.release_all();
     }

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;
 
-use super::entity::Owned;
+use super::entity::OwnedEntity;
 use super::ffi;
 use super::listener::CycloneListener;
 use super::log;
@@ -12,13 +12,13 @@ use super::reader::CycloneRawReader;
 use super::wait_set::ReaderWaitSet;
 use super::writer::CycloneRawWriter;
 use crate::config::checked_domain_id;
-use crate::{Attempt, DomainConfig, Error, Participant, Qos, RawSample, StructType};
+use crate::{DdsError, DdsOperation, DomainConfig, Participant, Qos, RawSample, StructType};
 
 /// A domain opened with a configuration. It is closed when the last clone and the last participant are
 /// dropped.
 #[derive(Debug, Clone)]
 pub struct Domain {
-    entity: Arc<Owned>,
+    entity: Arc<OwnedEntity>,
     id: u32,
 }
 
@@ -26,31 +26,31 @@ impl Domain {
     /// Opens domain `id` in this process.
     ///
     /// # Errors
-    /// - [`Error::DomainId`] above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX).
-    /// - [`Error::OpenAlready`] if this process has already opened the domain.
-    /// - [`Error::OptionRange`] if a value of `config` is out of range.
-    /// - [`Error::Middleware`] if the network interface does not exist or no port is free.
-    pub fn open(id: u32, config: &DomainConfig) -> Result<Self, Error> {
+    /// - [`DdsError::DomainId`] above [`DOMAIN_ID_MAX`](crate::DOMAIN_ID_MAX).
+    /// - [`DdsError::OpenAlready`] if this process has already opened the domain.
+    /// - [`DdsError::OptionRange`] if a value of `config` is out of range.
+    /// - [`DdsError::Middleware`] if the network interface does not exist or no port is free.
+    pub fn open(id: u32, config: &DomainConfig) -> Result<Self, DdsError> {
         let id = checked_domain_id(id)?;
-        let xml = CString::new(config.print_xml(id)?).map_err(|_| Error::TextWithNul)?;
+        let xml = CString::new(config.print_xml(id)?).map_err(|_| DdsError::TextWithNul)?;
         log::listen();
         // SAFETY: the string lives past the call, which parses it.
         let handle = unsafe { ffi::dds_create_domain(id, xml.as_ptr()) };
         if handle == ffi::RETCODE_PRECONDITION_NOT_MET {
-            return Err(Error::OpenAlready { id });
+            return Err(DdsError::OpenAlready { id });
         }
-        let entity = Arc::new(Owned::created(Attempt::OpenDomain, handle)?);
+        let entity = Arc::new(OwnedEntity::created(DdsOperation::OpenDomain, handle)?);
         Ok(Self { entity, id })
     }
 
     /// Joins the domain with a new participant.
     ///
     /// # Errors
-    /// [`Error::Middleware`] if the middleware reports an error.
-    pub fn join(&self) -> Result<CycloneParticipant, Error> {
+    /// [`DdsError::Middleware`] if the middleware reports an error.
+    pub fn join(&self) -> Result<CycloneParticipant, DdsError> {
         // SAFETY: null asks for the default QoS and no listener.
         let handle = unsafe { ffi::dds_create_participant(self.id, ptr::null(), ptr::null()) };
-        let entity = Arc::new(Owned::created(Attempt::JoinDomain, handle)?);
+        let entity = Arc::new(OwnedEntity::created(DdsOperation::JoinDomain, handle)?);
         Ok(CycloneParticipant { parent: Parent { entity, _domain: Arc::clone(&self.entity) } })
     }
 }
@@ -59,8 +59,8 @@ impl Domain {
 /// before its domain.
 #[derive(Debug, Clone)]
 pub(super) struct Parent {
-    entity: Arc<Owned>,
-    _domain: Arc<Owned>,
+    entity: Arc<OwnedEntity>,
+    _domain: Arc<OwnedEntity>,
 }
 
 impl Parent {
@@ -76,7 +76,7 @@ pub struct CycloneParticipant {
 }
 
 impl Participant for CycloneParticipant {
-    type Error = Error;
+    type Error = DdsError;
     type RawWriter = CycloneRawWriter;
     type RawReader = CycloneRawReader;
     type Listener = CycloneListener;
@@ -87,7 +87,7 @@ impl Participant for CycloneParticipant {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<CycloneRawWriter, Error> {
+    ) -> Result<CycloneRawWriter, DdsError> {
         CycloneRawWriter::create(self.parent.clone(), of, topic, qos)
     }
 
@@ -96,7 +96,7 @@ impl Participant for CycloneParticipant {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<CycloneRawReader, Error> {
+    ) -> Result<CycloneRawReader, DdsError> {
         CycloneRawReader::create(self.parent.clone(), of, topic, qos)
     }
 
@@ -106,11 +106,11 @@ impl Participant for CycloneParticipant {
         topic: &str,
         qos: &Qos,
         on_sample: impl FnMut(&RawSample<'_>) + Send + 'static,
-    ) -> Result<CycloneListener, Error> {
+    ) -> Result<CycloneListener, DdsError> {
         CycloneListener::create(self.parent.clone(), of, topic, qos, on_sample)
     }
 
-    fn wait_set(&self) -> Result<ReaderWaitSet, Error> {
+    fn wait_set(&self) -> Result<ReaderWaitSet, DdsError> {
         ReaderWaitSet::create(self.parent.clone())
     }
 }

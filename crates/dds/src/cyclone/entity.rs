@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use super::ffi;
-use crate::{Attempt, Error};
+use crate::{DdsError, DdsOperation};
 
 /// Owns one Cyclone entity.
 #[derive(Debug)]
-pub(super) struct Owned(ffi::Entity);
+pub(super) struct OwnedEntity(ffi::Entity);
 
-impl Owned {
+impl OwnedEntity {
     /// Takes ownership of the result of a create function.
-    pub(super) fn created(attempt: Attempt, handle: ffi::Entity) -> Result<Self, Error> {
-        checked(attempt, handle).map(Owned)
+    pub(super) fn created(attempt: DdsOperation, handle: ffi::Entity) -> Result<Self, DdsError> {
+        checked(attempt, handle).map(OwnedEntity)
     }
 
     pub(super) fn handle(&self) -> ffi::Entity {
@@ -20,7 +20,7 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedEntity {
     fn drop(&mut self) {
         // SAFETY: the handle came from a create function and is deleted once, here. If its parent was deleted
         // first, Cyclone reports an unknown handle, and nothing is left to do.
@@ -29,11 +29,11 @@ impl Drop for Owned {
 }
 
 /// Returns the count or handle that a return code stands for, or its error.
-pub(super) fn checked(attempt: Attempt, code: ffi::Return) -> Result<i32, Error> {
+pub(super) fn checked(attempt: DdsOperation, code: ffi::Return) -> Result<i32, DdsError> {
     match code {
         0.. => Ok(code),
-        ffi::RETCODE_TIMEOUT => Err(Error::TimedOut { attempt }),
-        _ => Err(Error::Middleware { attempt, code }),
+        ffi::RETCODE_TIMEOUT => Err(DdsError::TimedOut { attempt }),
+        _ => Err(DdsError::Middleware { attempt, code }),
     }
 }
 

@@ -61,7 +61,7 @@ pub struct LogData {
 
 /// The first members of `dds_builtintopic_endpoint_t`; the later ones are not used.
 #[repr(C)]
-pub struct Endpoint {
+pub struct BuiltinEndpoint {
     pub key: [u8; 16],
     pub participant_key: [u8; 16],
 }
@@ -71,12 +71,12 @@ pub type LogSink = unsafe extern "C" fn(*mut c_void, *const LogData);
 pub type OnData = extern "C" fn(Entity, *mut c_void);
 
 #[repr(C)]
-pub struct Qos {
+pub struct DdsQos {
     _opaque: [u8; 0],
 }
 
 #[repr(C)]
-pub struct Listener {
+pub struct DdsListener {
     _opaque: [u8; 0],
 }
 
@@ -97,7 +97,7 @@ pub struct Serdata {
 
 /// `tickwire_member` of `serialised.c`.
 #[repr(C)]
-pub struct Member {
+pub struct MemberDescriptor {
     pub name: *const c_char,
     pub kind: u32,
     pub of: u32,
@@ -110,13 +110,13 @@ pub struct Member {
 #[repr(C)]
 pub struct Struct {
     pub name: *const c_char,
-    pub members: *const Member,
+    pub members: *const MemberDescriptor,
     pub member_count: u32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub struct SampleInfo {
+pub struct DdsSampleInfo {
     pub sample_state: u32,
     pub view_state: u32,
     pub instance_state: u32,
@@ -158,30 +158,34 @@ pub struct LostStatus {
 unsafe extern "C" {
     pub fn dds_set_log_sink(sink: Option<LogSink>, argument: *mut c_void);
 
-    pub fn dds_create_listener(argument: *mut c_void) -> *mut Listener;
-    pub fn dds_delete_listener(listener: *mut Listener);
-    pub fn dds_lset_data_available(listener: *mut Listener, on_data: Option<OnData>);
+    pub fn dds_create_listener(argument: *mut c_void) -> *mut DdsListener;
+    pub fn dds_delete_listener(listener: *mut DdsListener);
+    pub fn dds_lset_data_available(listener: *mut DdsListener, on_data: Option<OnData>);
 
     pub fn dds_create_domain(id: u32, config: *const c_char) -> Entity;
-    pub fn dds_create_participant(id: u32, qos: *const Qos, listener: *const Listener) -> Entity;
+    pub fn dds_create_participant(
+        id: u32,
+        qos: *const DdsQos,
+        listener: *const DdsListener,
+    ) -> Entity;
     pub fn dds_create_topic(
         participant: Entity,
         descriptor: *const TopicDescriptor,
         name: *const c_char,
-        qos: *const Qos,
-        listener: *const Listener,
+        qos: *const DdsQos,
+        listener: *const DdsListener,
     ) -> Entity;
     pub fn dds_create_writer(
         participant: Entity,
         topic: Entity,
-        qos: *const Qos,
-        listener: *const Listener,
+        qos: *const DdsQos,
+        listener: *const DdsListener,
     ) -> Entity;
     pub fn dds_create_reader(
         participant: Entity,
         topic: Entity,
-        qos: *const Qos,
-        listener: *const Listener,
+        qos: *const DdsQos,
+        listener: *const DdsListener,
     ) -> Entity;
     pub fn dds_create_readcondition(reader: Entity, mask: u32) -> Entity;
     pub fn dds_create_waitset(owner: Entity) -> Entity;
@@ -206,7 +210,7 @@ unsafe extern "C" {
         reader: Entity,
         samples: *mut *mut Serdata,
         count_max: u32,
-        infos: *mut SampleInfo,
+        infos: *mut DdsSampleInfo,
         mask: u32,
     ) -> Return;
     pub fn dds_get_entity_sertype(entity: Entity, sertype: *mut *const Sertype) -> Return;
@@ -215,16 +219,16 @@ unsafe extern "C" {
         writers: *mut u64,
         capacity: usize,
     ) -> Return;
-    pub fn dds_get_matched_publication_data(reader: Entity, writer: u64) -> *mut Endpoint;
-    pub fn dds_builtintopic_free_endpoint(endpoint: *mut Endpoint);
+    pub fn dds_get_matched_publication_data(reader: Entity, writer: u64) -> *mut BuiltinEndpoint;
+    pub fn dds_builtintopic_free_endpoint(endpoint: *mut BuiltinEndpoint);
 
-    pub fn dds_create_qos() -> *mut Qos;
-    pub fn dds_delete_qos(qos: *mut Qos);
-    pub fn dds_qset_reliability(qos: *mut Qos, kind: u32, max_blocking: Duration);
-    pub fn dds_qset_history(qos: *mut Qos, kind: u32, depth: i32);
-    pub fn dds_qset_durability(qos: *mut Qos, kind: u32);
+    pub fn dds_create_qos() -> *mut DdsQos;
+    pub fn dds_delete_qos(qos: *mut DdsQos);
+    pub fn dds_qset_reliability(qos: *mut DdsQos, kind: u32, max_blocking: Duration);
+    pub fn dds_qset_history(qos: *mut DdsQos, kind: u32, depth: i32);
+    pub fn dds_qset_durability(qos: *mut DdsQos, kind: u32);
     pub fn dds_qset_durability_service(
-        qos: *mut Qos,
+        qos: *mut DdsQos,
         cleanup_delay: Duration,
         history: u32,
         depth: i32,
@@ -233,15 +237,15 @@ unsafe extern "C" {
         samples_per_instance_max: i32,
     );
     pub fn dds_qset_resource_limits(
-        qos: *mut Qos,
+        qos: *mut DdsQos,
         samples_max: i32,
         instances_max: i32,
         samples_per_instance_max: i32,
     );
-    pub fn dds_qset_partition(qos: *mut Qos, count: u32, names: *mut *const c_char);
-    pub fn dds_qset_writer_data_lifecycle(qos: *mut Qos, autodispose: bool);
-    pub fn dds_qset_data_representation(qos: *mut Qos, count: u32, values: *const i16);
-    pub fn dds_qset_writer_batching(qos: *mut Qos, batch_updates: bool);
+    pub fn dds_qset_partition(qos: *mut DdsQos, count: u32, names: *mut *const c_char);
+    pub fn dds_qset_writer_data_lifecycle(qos: *mut DdsQos, autodispose: bool);
+    pub fn dds_qset_data_representation(qos: *mut DdsQos, count: u32, values: *const i16);
+    pub fn dds_qset_writer_batching(qos: *mut DdsQos, batch_updates: bool);
 }
 
 // `serialised.c`.

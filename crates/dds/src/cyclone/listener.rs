@@ -4,22 +4,22 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::batch::Batch;
+use super::batch::SampleBatch;
 use super::domain::Parent;
-use super::entity::Owned;
+use super::entity::OwnedEntity;
 use super::ffi;
 use super::qos::OwnedQos;
 use super::topic;
 use super::wait_set::Matching;
-use crate::{Attempt, Error, Listener, Qos, RawSample, StructType};
+use crate::{DdsError, DdsOperation, Listener, Qos, RawSample, StructType};
 
 /// Passes each sample of one topic to a function as it arrives.
 pub struct CycloneListener {
     // Fields are dropped in this order: once the reader is deleted, no callback runs or starts.
     matching: Matching,
-    _entity: Owned,
+    _entity: OwnedEntity,
     _intake: Arc<dyn Send + Sync>,
-    _topic: Owned,
+    _topic: OwnedEntity,
     _parent: Parent,
 }
 
@@ -30,40 +30,40 @@ impl CycloneListener {
         topic: &str,
         qos: &Qos,
         on_sample: F,
-    ) -> Result<Self, Error>
+    ) -> Result<Self, DdsError>
     where
         F: FnMut(&RawSample<'_>) + Send + 'static,
     {
         let qos = OwnedQos::of(qos, of.encoding)?;
         let topic = topic::create(parent.handle(), of, topic)?;
-        let intake = Arc::new(Mutex::new(Intake { batch: Batch::new(), on_sample }));
-        let callbacks = Callbacks::new(on_data::<F>, Arc::as_ptr(&intake).cast());
+        let intake = Arc::new(Mutex::new(Intake { batch: SampleBatch::new(), on_sample }));
+        let callbacks = CycloneCallbacks::new(on_data::<F>, Arc::as_ptr(&intake).cast());
         // SAFETY: participant and topic are alive; Cyclone copies QoS and callbacks. The callbacks' argument outlives
         // the reader, because deleting the reader waits for a running callback.
         let handle = unsafe {
             ffi::dds_create_reader(parent.handle(), topic.handle(), qos.as_ptr(), callbacks.0)
         };
-        let entity = Owned::created(Attempt::CreateReader, handle)?;
+        let entity = OwnedEntity::created(DdsOperation::CreateReader, handle)?;
         let matching = Matching::of_reader(&parent, &entity)?;
         Ok(Self { matching, _entity: entity, _intake: intake, _topic: topic, _parent: parent })
     }
 }
 
 impl Listener for CycloneListener {
-    type Error = Error;
+    type Error = DdsError;
 
-    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, DdsError> {
         self.matching.wait(count, timeout)
     }
 
-    fn matched(&self) -> Result<u32, Error> {
+    fn matched(&self) -> Result<u32, DdsError> {
         self.matching.count()
     }
 }
 
 /// State of the callback.
 struct Intake<F> {
-    batch: Batch,
+    batch: SampleBatch,
     on_sample: F,
 }
 
@@ -91,9 +91,9 @@ where
 }
 
 /// Owns a set of callbacks. Cyclone copies them when it creates a reader.
-struct Callbacks(*mut ffi::Listener);
+struct CycloneCallbacks(*mut ffi::DdsListener);
 
-impl Callbacks {
+impl CycloneCallbacks {
     fn new(on_data: ffi::OnData, argument: *const c_void) -> Self {
         // SAFETY: Cyclone only stores the argument.
         let callbacks = unsafe { ffi::dds_create_listener(argument.cast_mut()) };
@@ -104,7 +104,7 @@ impl Callbacks {
     }
 }
 
-impl Drop for Callbacks {
+impl Drop for CycloneCallbacks {
     fn drop(&mut self) {
         // SAFETY: created by `new` and deleted once, here.
         unsafe { ffi::dds_delete_listener(self.0) };

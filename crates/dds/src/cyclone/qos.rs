@@ -5,14 +5,14 @@ use std::ffi::{CString, c_char};
 use super::entity::nanos;
 use super::ffi;
 use crate::config::ranged;
-use crate::{Durability, Encoding, Error, History, Qos, Reliability};
+use crate::{CdrEncoding, DdsError, Durability, History, Qos, Reliability};
 
 /// Owns one of Cyclone's QoS sets.
-pub(super) struct OwnedQos(*mut ffi::Qos);
+pub(super) struct OwnedQos(*mut ffi::DdsQos);
 
 impl OwnedQos {
     /// Converts a QoS for samples in this encoding.
-    pub(super) fn of(qos: &Qos, encoding: Encoding) -> Result<Self, Error> {
+    pub(super) fn of(qos: &Qos, encoding: CdrEncoding) -> Result<Self, DdsError> {
         let (history, depth) = match qos.history {
             History::KeepAll => (ffi::HISTORY_KEEP_ALL, 1),
             History::KeepLast(depth) => (ffi::HISTORY_KEEP_LAST, ranged("depth", depth)?),
@@ -36,7 +36,7 @@ impl OwnedQos {
         let partitions = qos
             .partitions
             .iter()
-            .map(|name| CString::new(name.as_str()).map_err(|_| Error::TextWithNul))
+            .map(|name| CString::new(name.as_str()).map_err(|_| DdsError::TextWithNul))
             .collect::<Result<Vec<_>, _>>()?;
         let any = ffi::LENGTH_UNLIMITED;
 
@@ -64,7 +64,7 @@ impl OwnedQos {
             ffi::dds_qset_writer_data_lifecycle(set, false);
             ffi::dds_qset_writer_batching(set, qos.batching);
         }
-        if encoding == Encoding::Xcdr2 {
+        if encoding == CdrEncoding::Xcdr2 {
             let representations = [ffi::DATA_REPRESENTATION_XCDR2];
             // SAFETY: one value is copied.
             unsafe { ffi::dds_qset_data_representation(set, 1, representations.as_ptr()) };
@@ -73,18 +73,18 @@ impl OwnedQos {
         Ok(owned)
     }
 
-    fn set_partitions(&self, partitions: &[CString]) -> Result<(), Error> {
+    fn set_partitions(&self, partitions: &[CString]) -> Result<(), DdsError> {
         if partitions.is_empty() {
             return Ok(());
         }
-        let count = u32::try_from(partitions.len()).map_err(|_| Error::TooLong)?;
+        let count = u32::try_from(partitions.len()).map_err(|_| DdsError::TooLong)?;
         let mut names: Vec<*const c_char> = partitions.iter().map(|name| name.as_ptr()).collect();
         // SAFETY: `names` has `count` strings that live past the call, which copies them.
         unsafe { ffi::dds_qset_partition(self.0, count, names.as_mut_ptr()) };
         Ok(())
     }
 
-    pub(super) fn as_ptr(&self) -> *const ffi::Qos {
+    pub(super) fn as_ptr(&self) -> *const ffi::DdsQos {
         self.0
     }
 }

@@ -5,25 +5,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::batch::Batch;
+use super::batch::SampleBatch;
 use super::domain::Parent;
-use super::entity::{Owned, checked};
+use super::entity::{OwnedEntity, checked};
 use super::ffi;
 use super::qos::OwnedQos;
 use super::topic;
 use super::wait_set::{self, Matching};
-use crate::{Attempt, Error, ParticipantId, Qos, RawReader, RawSample, StructType};
+use crate::{DdsError, DdsOperation, ParticipantId, Qos, RawReader, RawSample, StructType};
 
 /// Reads the bytes of samples of one type from one topic.
 pub struct CycloneRawReader {
     // Fields are dropped in this order, the reverse of creation. Samples come before the domain, which owns their
     // memory.
-    batch: Batch,
-    set: Owned,
-    condition: Owned,
+    batch: SampleBatch,
+    set: OwnedEntity,
+    condition: OwnedEntity,
     matching: Matching,
-    entity: Owned,
-    _topic: Owned,
+    entity: OwnedEntity,
+    _topic: OwnedEntity,
     _parent: Parent,
     held: Arc<AtomicUsize>,
 }
@@ -34,18 +34,18 @@ impl CycloneRawReader {
         of: &Arc<StructType>,
         topic: &str,
         qos: &Qos,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, DdsError> {
         let qos = OwnedQos::of(qos, of.encoding)?;
         let topic = topic::create(parent.handle(), of, topic)?;
         // SAFETY: participant and topic are alive, the QoS set outlives the call, null means no listener.
         let handle = unsafe {
             ffi::dds_create_reader(parent.handle(), topic.handle(), qos.as_ptr(), ptr::null())
         };
-        let entity = Owned::created(Attempt::CreateReader, handle)?;
+        let entity = OwnedEntity::created(DdsOperation::CreateReader, handle)?;
         let matching = Matching::of_reader(&parent, &entity)?;
         // SAFETY: the reader is alive.
         let handle = unsafe { ffi::dds_create_readcondition(entity.handle(), ffi::ANY_STATE) };
-        let condition = Owned::created(Attempt::CreateReader, handle)?;
+        let condition = OwnedEntity::created(DdsOperation::CreateReader, handle)?;
         let set = wait_set::create(&parent)?;
         wait_set::attach(&set, &condition, 0)?;
         Ok(Self {
@@ -55,12 +55,12 @@ impl CycloneRawReader {
             entity,
             _topic: topic,
             _parent: parent,
-            batch: Batch::new(),
+            batch: SampleBatch::new(),
             held: Arc::default(),
         })
     }
 
-    pub(super) fn condition(&self) -> &Owned {
+    pub(super) fn condition(&self) -> &OwnedEntity {
         &self.condition
     }
 
@@ -84,9 +84,9 @@ impl CycloneRawReader {
 }
 
 impl RawReader for CycloneRawReader {
-    type Error = Error;
+    type Error = DdsError;
 
-    fn take(&mut self) -> Result<Option<RawSample<'_>>, Error> {
+    fn take(&mut self) -> Result<Option<RawSample<'_>>, DdsError> {
         if self.batch.is_empty() && self.batch.refill(self.entity.handle())? == 0 {
             return Ok(None);
         }
@@ -94,22 +94,22 @@ impl RawReader for CycloneRawReader {
         Ok(Some(self.batch.lend()))
     }
 
-    fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, DdsError> {
         if !self.batch.is_empty() {
             return Ok(true);
         }
         Ok(wait_set::wait(&self.set, &mut [0], timeout)? > 0)
     }
 
-    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
+    fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, DdsError> {
         self.matching.wait(count, timeout)
     }
 
-    fn matched(&self) -> Result<u32, Error> {
+    fn matched(&self) -> Result<u32, DdsError> {
         self.matching.count()
     }
 
-    fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
+    fn publishers(&self) -> Result<Vec<ParticipantId>, DdsError> {
         // Cyclone rejects an empty buffer.
         let mut handles = vec![0; 8];
         loop {
@@ -118,7 +118,7 @@ impl RawReader for CycloneRawReader {
             let count = unsafe {
                 ffi::dds_get_matched_publications(self.entity.handle(), handles.as_mut_ptr(), room)
             };
-            let count = usize::try_from(checked(Attempt::ReadStatus, count)?).unwrap_or(0);
+            let count = usize::try_from(checked(DdsOperation::ReadStatus, count)?).unwrap_or(0);
             if count <= room {
                 handles.truncate(count);
                 break;
@@ -128,12 +128,12 @@ impl RawReader for CycloneRawReader {
         Ok(handles.into_iter().filter_map(|writer| self.participant_of(writer)).collect())
     }
 
-    fn lost(&self) -> Result<u64, Error> {
+    fn lost(&self) -> Result<u64, DdsError> {
         let mut status = ffi::LostStatus::default();
         // SAFETY: the reader is alive and `status` is written in place.
         let code =
             unsafe { ffi::dds_get_sample_lost_status(self.entity.handle(), &raw mut status) };
-        checked(Attempt::ReadStatus, code)?;
+        checked(DdsOperation::ReadStatus, code)?;
         Ok(u64::from(status.total_count))
     }
 }

@@ -5,9 +5,9 @@ use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;
 
-use super::entity::Owned;
+use super::entity::OwnedEntity;
 use super::ffi;
-use crate::{Attempt, Error, MemberType, StructType};
+use crate::{DdsError, DdsOperation, MemberType, StructType};
 
 macro_rules! descriptors {
     ($($name:literal $descriptor:ident)*) => {
@@ -50,7 +50,7 @@ pub(super) fn create(
     participant: ffi::Entity,
     of: &Arc<StructType>,
     name: &str,
-) -> Result<Owned, Error> {
+) -> Result<OwnedEntity, DdsError> {
     let name = c_string(name)?;
     let handle = match compiled_in(&of.name) {
         // SAFETY: the descriptor is a constant in the C files and the name outlives the call.
@@ -59,19 +59,19 @@ pub(super) fn create(
         },
         None => create_described(participant, of, &name)?,
     };
-    Owned::created(Attempt::CreateTopic, handle)
+    OwnedEntity::created(DdsOperation::CreateTopic, handle)
 }
 
 fn create_described(
     participant: ffi::Entity,
     of: &Arc<StructType>,
     topic: &CString,
-) -> Result<ffi::Entity, Error> {
+) -> Result<ffi::Entity, DdsError> {
     let mut structs = Vec::new();
     flatten(of, &mut structs)?;
     let described: Vec<ffi::Struct> =
-        structs.iter().map(Described::as_c).collect::<Result<_, _>>()?;
-    let count = u32::try_from(described.len()).map_err(|_| Error::TooLong)?;
+        structs.iter().map(StructDescription::as_c).collect::<Result<_, _>>()?;
+    let count = u32::try_from(described.len()).map_err(|_| DdsError::TooLong)?;
     // SAFETY: `described` and everything that it points to outlive the call, which copies what it keeps. Every `of` of
     // a member is the index of an earlier structure.
     Ok(unsafe {
@@ -80,28 +80,28 @@ fn create_described(
 }
 
 /// A structure, with its names as C strings.
-struct Described {
+struct StructDescription {
     of: Arc<StructType>,
     name: CString,
-    members: Vec<ffi::Member>,
+    members: Vec<ffi::MemberDescriptor>,
     /// Keeps the strings alive that the members' names point to.
     _names: Vec<CString>,
 }
 
-impl Described {
-    fn as_c(&self) -> Result<ffi::Struct, Error> {
+impl StructDescription {
+    fn as_c(&self) -> Result<ffi::Struct, DdsError> {
         Ok(ffi::Struct {
             name: self.name.as_ptr(),
             members: self.members.as_ptr(),
-            member_count: u32::try_from(self.members.len()).map_err(|_| Error::TooLong)?,
+            member_count: u32::try_from(self.members.len()).map_err(|_| DdsError::TooLong)?,
         })
     }
 }
 
 /// Appends a structure after the structures that it uses, each of them only once; returns its index.
-fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Error> {
+fn flatten(of: &Arc<StructType>, structs: &mut Vec<StructDescription>) -> Result<u32, DdsError> {
     if let Some(known) = structs.iter().position(|known| known.of == *of) {
-        return u32::try_from(known).map_err(|_| Error::TooLong);
+        return u32::try_from(known).map_err(|_| DdsError::TooLong);
     }
     let mut names = Vec::new();
     let mut members = Vec::new();
@@ -125,9 +125,9 @@ fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Er
             MemberType::U32 => (ffi::kind::UINT32, 0),
             MemberType::U64 => (ffi::kind::UINT64, 0),
             // Sequences of sequences are not supported.
-            MemberType::Bytes | MemberType::Sequence(_) => return Err(Error::NestedSequence),
+            MemberType::Bytes | MemberType::Sequence(_) => return Err(DdsError::NestedSequence),
         };
-        members.push(ffi::Member {
+        members.push(ffi::MemberDescriptor {
             name: name.as_ptr(),
             kind,
             of: index,
@@ -138,37 +138,37 @@ fn flatten(of: &Arc<StructType>, structs: &mut Vec<Described>) -> Result<u32, Er
         names.push(name);
     }
     let name = c_string(&of.name)?;
-    structs.push(Described { of: of.clone(), name, members, _names: names });
-    u32::try_from(structs.len() - 1).map_err(|_| Error::TooLong)
+    structs.push(StructDescription { of: of.clone(), name, members, _names: names });
+    u32::try_from(structs.len() - 1).map_err(|_| DdsError::TooLong)
 }
 
-fn c_string(text: &str) -> Result<CString, Error> {
-    CString::new(text).map_err(|_| Error::TextWithNul)
+fn c_string(text: &str) -> Result<CString, DdsError> {
+    CString::new(text).map_err(|_| DdsError::TextWithNul)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        Book, BookTop, Change, Definition, Done, Fields, MarketData, New, Quote, QuoteRequest,
-        Remove, Status, Trade,
+        BookSample, BookTop, Change, DefinitionSample, Done, MarketData, New, Quote, QuoteRequest,
+        Remove, SampleFields, StatusSample, TradeSample,
     };
 
     #[test]
     fn every_sample_of_an_idl_file_has_its_descriptor() {
         let mut names = [
-            Book::struct_type(),
+            BookSample::struct_type(),
             BookTop::struct_type(),
             Change::struct_type(),
-            Definition::struct_type(),
+            DefinitionSample::struct_type(),
             Done::struct_type(),
             MarketData::struct_type(),
             New::struct_type(),
             Quote::struct_type(),
             QuoteRequest::struct_type(),
             Remove::struct_type(),
-            Status::struct_type(),
-            Trade::struct_type(),
+            StatusSample::struct_type(),
+            TradeSample::struct_type(),
         ]
         .map(|of| of.name.as_str());
         let mut compiled_in = COMPILED_IN.to_vec();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tickwire_dds::{
     CycloneParticipant, Domain, DomainConfig, MarketData, MarketDataEntry, Qos, Quote,
-    QuoteRequest, RawReader, Reader, Received, RelatedSymbol, Sample,
+    QuoteRequest, RawReader, ReceivedSample, RelatedSymbol, Sample, SampleReader,
 };
 
 /// Longest wait for an expected event.
@@ -38,8 +38,8 @@ pub fn joined(id: u32, wire_id: u32) -> CycloneParticipant {
 }
 
 /// Waits for the next sample that has data.
-pub fn next<S: Sample, R: RawReader>(reader: &mut Reader<S, R>) -> S {
-    let mut received = Received::default();
+pub fn next<S: Sample, R: RawReader>(reader: &mut SampleReader<S, R>) -> S {
+    let mut received = ReceivedSample::default();
     loop {
         if reader.take(&mut received).unwrap() {
             if received.has_data {

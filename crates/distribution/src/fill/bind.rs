@@ -1,7 +1,7 @@
 //! Pairs the members of samples with the fields of templates.
 
-use super::source::{Number, NumberFrom, Price, Words, WordsFrom};
-use super::{Misfit, Misfits};
+use super::source::{IntegerSource, NumberFrom, PriceSource, StringSource, WordsFrom};
+use super::{Misfits, TemplateMismatch};
 use tickwire_fast::template::{FieldType, Value};
 use tickwire_fast::{
     Decimal, FieldHandle, FieldLayout, Program, Repeated, Slot, SlotKind, Storage,
@@ -16,24 +16,24 @@ const WORDS: &str = "a string";
 const SEQUENCE: &str = "a sequence";
 
 /// Looks up fields and collects the mismatches.
-pub(super) struct Binder<'p> {
+pub(super) struct FieldBinder<'p> {
     program: &'p Program,
-    misfits: Vec<Misfit>,
+    misfits: Vec<TemplateMismatch>,
 }
 
-impl<'p> Binder<'p> {
+impl<'p> FieldBinder<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
         Self { program, misfits: Vec::new() }
     }
 
-    pub(super) fn template(&mut self, index: usize) -> Fields<'_, 'p> {
-        Fields { binder: self, template: index, prefix: "", silent: false }
+    pub(super) fn template(&mut self, index: usize) -> TemplateFields<'_, 'p> {
+        TemplateFields { binder: self, template: index, prefix: "", silent: false }
     }
 
     pub(super) fn no_template(&mut self) {
         let names = self.program.templates().iter().take(NAMES_MAX);
         let found = names.map(|template| template.name.local.to_string()).collect();
-        self.misfits.push(Misfit::NoTemplate { found });
+        self.misfits.push(TemplateMismatch::NoTemplate { found });
     }
 
     pub(super) fn finish(self) -> Result<(), Misfits> {
@@ -42,8 +42,8 @@ impl<'p> Binder<'p> {
 }
 
 /// The fields of one template, or of the entries of one of its sequences.
-pub(super) struct Fields<'b, 'p> {
-    binder: &'b mut Binder<'p>,
+pub(super) struct TemplateFields<'b, 'p> {
+    binder: &'b mut FieldBinder<'p>,
     template: usize,
     /// Path of the sequence, followed by a slash; empty for the template's own fields.
     prefix: &'static str,
@@ -51,25 +51,25 @@ pub(super) struct Fields<'b, 'p> {
     silent: bool,
 }
 
-impl<'p> Fields<'_, 'p> {
+impl<'p> TemplateFields<'_, 'p> {
     pub(super) fn template_name(&self) -> &'p str {
         &self.binder.program.templates()[self.template].name.local
     }
 
     /// Returns the fields of the entries of a sequence of this template; `prefix` ends in a slash.
-    pub(super) fn inside(&mut self, prefix: &'static str) -> Fields<'_, 'p> {
+    pub(super) fn inside(&mut self, prefix: &'static str) -> TemplateFields<'_, 'p> {
         let silent = self.find(prefix.trim_end_matches('/')).is_none();
-        Fields { binder: self.binder, template: self.template, prefix, silent }
+        TemplateFields { binder: self.binder, template: self.template, prefix, silent }
     }
 
     /// Returns the source of an integer that the template must have.
-    pub(super) fn number(&mut self, name: &'static str) -> Number {
+    pub(super) fn number(&mut self, name: &'static str) -> IntegerSource {
         self.required(name, NUMBER);
         self.optional_number(name)
     }
 
     /// Returns the source of an integer; 0 if the template has no such field.
-    pub(super) fn optional_number(&mut self, name: &'static str) -> Number {
+    pub(super) fn optional_number(&mut self, name: &'static str) -> IntegerSource {
         let Some((handle, field)) = self.find(name) else { return self.unused(name) };
         let from = match &field.storage {
             Storage::Constant(Value::UInt(value)) => NumberFrom::Fixed((*value).into()),
@@ -83,45 +83,45 @@ impl<'p> Fields<'_, 'p> {
                 found.unwrap_or_else(|| self.wrong_type(name, field, NUMBER, NumberFrom::Fixed(0)))
             }
         };
-        Number { member: name, from }
+        IntegerSource { member: name, from }
     }
 
     /// Returns the source of a member that this template's samples do not use; its value is 0.
-    pub(super) fn unused(&self, name: &'static str) -> Number {
-        Number { member: name, from: NumberFrom::Fixed(0) }
+    pub(super) fn unused(&self, name: &'static str) -> IntegerSource {
+        IntegerSource { member: name, from: NumberFrom::Fixed(0) }
     }
 
     /// Returns the source of a decimal that the template must have.
-    pub(super) fn price(&mut self, name: &'static str) -> Price {
+    pub(super) fn price(&mut self, name: &'static str) -> PriceSource {
         self.required(name, PRICE);
         self.optional_price(name)
     }
 
     /// Returns the source of a decimal; 0 if the template has no such field.
-    pub(super) fn optional_price(&mut self, name: &'static str) -> Price {
-        let nothing = Price::Fixed(Decimal { mantissa: 0, exponent: 0 });
+    pub(super) fn optional_price(&mut self, name: &'static str) -> PriceSource {
+        let nothing = PriceSource::Fixed(Decimal { mantissa: 0, exponent: 0 });
         let Some((handle, field)) = self.find(name) else { return nothing };
         match &field.storage {
-            Storage::Constant(Value::Decimal(value)) => Price::Fixed(*value),
-            Storage::OptionalConstant(Value::Decimal(_)) => Price::View(handle.index),
+            Storage::Constant(Value::Decimal(value)) => PriceSource::Fixed(*value),
+            Storage::OptionalConstant(Value::Decimal(_)) => PriceSource::View(handle.index),
             _ => match self.slot(handle) {
-                Some(slot) => Price::Scaled(slot),
+                Some(slot) => PriceSource::Scaled(slot),
                 None => self.wrong_type(name, field, PRICE, nothing),
             },
         }
     }
 
     /// Returns the source of a string that the template must have.
-    pub(super) fn words(&mut self, name: &'static str) -> Words {
+    pub(super) fn words(&mut self, name: &'static str) -> StringSource {
         self.required(name, WORDS);
         self.optional_words(name)
     }
 
     /// Returns the source of a string; empty if the template has no such field.
-    pub(super) fn optional_words(&mut self, name: &'static str) -> Words {
+    pub(super) fn optional_words(&mut self, name: &'static str) -> StringSource {
         let fixed = |text: &str| WordsFrom::Fixed(text.into());
         let Some((handle, field)) = self.find(name) else {
-            return Words { member: name, from: fixed("") };
+            return StringSource { member: name, from: fixed("") };
         };
         let is_string = matches!(field.field_type, Some(FieldType::Ascii | FieldType::Unicode));
         let from = match (&field.storage, is_string) {
@@ -135,7 +135,7 @@ impl<'p> Fields<'_, 'p> {
                 None => self.wrong_type(name, field, WORDS, fixed("")),
             },
         };
-        Words { member: name, from }
+        StringSource { member: name, from }
     }
 
     /// Returns a sequence that the template must have.
@@ -166,7 +166,7 @@ impl<'p> Fields<'_, 'p> {
     fn required(&mut self, name: &'static str, wanted: &'static str) {
         if self.find(name).is_none() && !self.silent {
             let (template, path) = (self.template_name().to_owned(), self.path(name));
-            self.binder.misfits.push(Misfit::MissingField { template, path, wanted });
+            self.binder.misfits.push(TemplateMismatch::MissingField { template, path, wanted });
         }
     }
 
@@ -185,7 +185,7 @@ impl<'p> Fields<'_, 'p> {
             (None, _) => "a group or template reference".to_owned(),
         };
         let (template, path) = (self.template_name().to_owned(), self.path(name));
-        self.binder.misfits.push(Misfit::WrongType { template, path, found, wanted });
+        self.binder.misfits.push(TemplateMismatch::WrongType { template, path, found, wanted });
         instead
     }
 }

@@ -2,9 +2,9 @@
 //! sample.
 
 use super::FillError;
-use super::bind::Fields;
+use super::bind::TemplateFields;
 use super::grouping::{Grouped, Grouping, Reused};
-use super::source::{Number, Price, Words};
+use super::source::{IntegerSource, PriceSource, StringSource};
 use crate::{MarketData, MarketDataEntry, QuoteRequest, RelatedSymbol};
 use tickwire_fast::{Entries, Record, Repeated, Slot};
 
@@ -27,15 +27,15 @@ impl Grouped for QuoteRequest {
 /// The fields at the start of both messages.
 #[derive(Debug)]
 struct HeadPlan {
-    appl_version_id: Words,
-    message_type: Words,
-    sender_comp_id: Words,
-    msg_seq_num: Number,
-    sending_time: Number,
+    appl_version_id: StringSource,
+    message_type: StringSource,
+    sender_comp_id: StringSource,
+    msg_seq_num: IntegerSource,
+    sending_time: IntegerSource,
 }
 
 impl HeadPlan {
-    fn bind(fields: &mut Fields<'_, '_>) -> Self {
+    fn bind(fields: &mut TemplateFields<'_, '_>) -> Self {
         Self {
             appl_version_id: fields.optional_words("ApplVerID"),
             message_type: fields.optional_words("MessageType"),
@@ -61,7 +61,7 @@ macro_rules! read_head {
 fn group(
     grouping: &mut Grouping,
     entries: Option<Entries<'_>>,
-    security: &Number,
+    security: &IntegerSource,
 ) -> Result<(), FillError> {
     grouping.clear();
     if let Some(entries) = entries {
@@ -76,7 +76,7 @@ fn group(
 #[derive(Debug)]
 pub(super) struct MarketDataPlan {
     head: HeadPlan,
-    trade_date: Number,
+    trade_date: IntegerSource,
     entries: Option<Slot<Repeated>>,
     entry: EntryPlan,
     grouping: Grouping,
@@ -86,29 +86,29 @@ pub(super) struct MarketDataPlan {
 /// The fields of an entry of MarketData.
 #[derive(Debug)]
 struct EntryPlan {
-    md_update_action: Number,
-    md_price_level: Number,
-    md_entry_type: Words,
-    open_close_settle_flag: Number,
-    security_id_source: Number,
-    security_id: Number,
-    rpt_seq: Number,
-    md_entry_px: Price,
-    md_entry_time: Number,
-    md_entry_size: Number,
-    number_of_orders: Number,
-    trading_session_id: Words,
-    net_chg_prev_day: Price,
-    trade_volume: Number,
-    trade_condition: Words,
-    tick_direction: Words,
-    quote_condition: Words,
-    aggressor_side: Number,
-    match_event_indicator: Words,
+    md_update_action: IntegerSource,
+    md_price_level: IntegerSource,
+    md_entry_type: StringSource,
+    open_close_settle_flag: IntegerSource,
+    security_id_source: IntegerSource,
+    security_id: IntegerSource,
+    rpt_seq: IntegerSource,
+    md_entry_px: PriceSource,
+    md_entry_time: IntegerSource,
+    md_entry_size: IntegerSource,
+    number_of_orders: IntegerSource,
+    trading_session_id: StringSource,
+    net_chg_prev_day: PriceSource,
+    trade_volume: IntegerSource,
+    trade_condition: StringSource,
+    tick_direction: StringSource,
+    quote_condition: StringSource,
+    aggressor_side: IntegerSource,
+    match_event_indicator: StringSource,
 }
 
 impl MarketDataPlan {
-    pub(super) fn bind(fields: &mut Fields<'_, '_>) -> Self {
+    pub(super) fn bind(fields: &mut TemplateFields<'_, '_>) -> Self {
         Self {
             head: HeadPlan::bind(fields),
             trade_date: fields.number("TradeDate"),
@@ -139,7 +139,7 @@ impl MarketDataPlan {
 }
 
 impl EntryPlan {
-    fn bind(fields: &mut Fields<'_, '_>) -> Self {
+    fn bind(fields: &mut TemplateFields<'_, '_>) -> Self {
         Self {
             md_update_action: fields.number("MDUpdateAction"),
             md_price_level: fields.optional_number("MDPriceLevel"),
@@ -191,7 +191,7 @@ impl EntryPlan {
 #[derive(Debug)]
 pub(super) struct QuoteRequestPlan {
     head: HeadPlan,
-    quote_req_id: Words,
+    quote_req_id: StringSource,
     symbols: Option<Slot<Repeated>>,
     symbol: SymbolPlan,
     grouping: Grouping,
@@ -201,17 +201,17 @@ pub(super) struct QuoteRequestPlan {
 /// The fields of a symbol in a request.
 #[derive(Debug)]
 struct SymbolPlan {
-    symbol: Words,
-    order_qty: Number,
-    side: Number,
-    transact_time: Number,
-    quote_type: Number,
-    security_id: Number,
-    security_id_source: Number,
+    symbol: StringSource,
+    order_qty: IntegerSource,
+    side: IntegerSource,
+    transact_time: IntegerSource,
+    quote_type: IntegerSource,
+    security_id: IntegerSource,
+    security_id_source: IntegerSource,
 }
 
 impl QuoteRequestPlan {
-    pub(super) fn bind(fields: &mut Fields<'_, '_>) -> Self {
+    pub(super) fn bind(fields: &mut TemplateFields<'_, '_>) -> Self {
         Self {
             head: HeadPlan::bind(fields),
             quote_req_id: fields.optional_words("QuoteReqID"),
@@ -242,7 +242,7 @@ impl QuoteRequestPlan {
 }
 
 impl SymbolPlan {
-    fn bind(fields: &mut Fields<'_, '_>) -> Self {
+    fn bind(fields: &mut TemplateFields<'_, '_>) -> Self {
         Self {
             symbol: fields.optional_words("Symbol"),
             order_qty: fields.optional_number("OrderQty"),

@@ -5,7 +5,7 @@ use std::fmt;
 /// One mismatch between a template set and the samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Misfit {
+pub enum TemplateMismatch {
     /// The template has no field with the name of a member.
     MissingField {
         /// The template.
@@ -33,7 +33,7 @@ pub enum Misfit {
     },
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for TemplateMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingField { template, path, wanted } => {
@@ -57,7 +57,7 @@ impl fmt::Display for Misfit {
 
 /// All mismatches between a template set and the samples, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfits(pub Vec<Misfit>);
+pub struct Misfits(pub Vec<TemplateMismatch>);
 
 impl fmt::Display for Misfits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ const WALKED_MAX: usize = 16;
 /// Assigns the entries of a message to samples, one sample per security.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
-    groups: Vec<Group>,
+    groups: Vec<SecurityEntries>,
     /// Index of each entry's group.
     of_entry: Vec<usize>,
     /// Index of each security's group; used only for messages with many securities.
@@ -17,7 +17,7 @@ pub(super) struct Grouping {
 
 /// The entries of one security in one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct SecurityEntries {
     /// Security.
     pub(super) security: u32,
     /// Number of its entries.
@@ -52,7 +52,7 @@ impl Grouping {
         } else if let Some(&index) = self.by_security.get(&security) {
             return index;
         }
-        self.groups.push(Group { security, entries: 0 });
+        self.groups.push(SecurityEntries { security, entries: 0 });
         if count == WALKED_MAX {
             let all = self.groups.iter().enumerate().map(|(index, group)| (group.security, index));
             self.by_security.extend(all);
@@ -63,7 +63,7 @@ impl Grouping {
     }
 
     /// Returns the groups, in the order in which their securities first appear.
-    pub(super) fn groups(&self) -> &[Group] {
+    pub(super) fn groups(&self) -> &[SecurityEntries] {
         &self.groups
     }
 
@@ -97,7 +97,7 @@ impl<S: Grouped> Default for Reused<S> {
 
 impl<S: Grouped> Reused<S> {
     /// Prepares as many samples as there are groups, each with the entries of its group.
-    pub(super) fn resize(&mut self, groups: &[Group]) -> &mut [S] {
+    pub(super) fn resize(&mut self, groups: &[SecurityEntries]) -> &mut [S] {
         if self.samples.len() < groups.len() {
             self.samples.resize_with(groups.len(), S::default);
         }

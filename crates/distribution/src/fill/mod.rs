@@ -1,6 +1,6 @@
 //! Converts decoded FAST messages to samples.
 //!
-//! A [`Filler`] is bound once to the templates of a program: every member of every sample is paired with the field of
+//! A [`SampleFiller`] is bound once to the templates of a program: every member of every sample is paired with the field of
 //! the same name, and all mismatches are reported together. After that it fills samples without looking up names and,
 //! once warm, without allocating.
 //!
@@ -11,17 +11,17 @@
 //! # Examples
 //! ```
 //! use std::sync::Arc;
-//! use tickwire_distribution::fill::{Filled, Filler};
+//! use tickwire_distribution::fill::{FilledSamples, SampleFiller};
 //! use tickwire_fast::{Decoder, Program, TemplateSet};
 //!
 //! let xml = r#"<templates><template name="Done" id="99">
 //!     <uInt16 name="MessageType" id="100"><constant value="99"/></uInt16>
 //! </template></templates>"#;
 //! let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
-//! let mut filler = Filler::bind(&program)?;
+//! let mut filler = SampleFiller::bind(&program)?;
 //! let mut decoder = Decoder::new(program);
 //! let decoded = decoder.decode(&[0xc0, 0xe3]).unwrap();
-//! assert!(matches!(filler.fill(decoded.message)?, Filled::Done));
+//! assert!(matches!(filler.fill(decoded.message)?, FilledSamples::Done));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -34,11 +34,11 @@ mod publish;
 mod simple;
 mod source;
 
-pub use error::{FillError, Misfit, Misfits};
+pub use error::{FillError, Misfits, TemplateMismatch};
 pub use publish::{FilledTopics, filled_sets};
 
 use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove, Sample};
-use bind::Binder;
+use bind::FieldBinder;
 use complex::{MarketDataPlan, QuoteRequestPlan};
 use simple::OrderPlan;
 use tickwire_fast::{Message, Program};
@@ -49,7 +49,7 @@ pub const TEMPLATE_NAMES: [&str; 7] =
 
 /// The samples of one message, valid until the next message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Filled<'f> {
+pub enum FilledSamples<'f> {
     /// The feed is done.
     Done,
     /// A changed order.
@@ -71,13 +71,13 @@ pub enum Filled<'f> {
 
 /// Converts messages of one program to samples. See the [module](self).
 #[derive(Debug)]
-pub struct Filler {
+pub struct SampleFiller {
     /// Plans by template index.
-    plans: Vec<Plan>,
+    plans: Vec<FillPlan>,
 }
 
 #[derive(Debug)]
-enum Plan {
+enum FillPlan {
     Change(OrderPlan),
     Done,
     MarketData(Box<MarketDataPlan>),
@@ -88,17 +88,17 @@ enum Plan {
     Remove(OrderPlan),
 }
 
-impl Filler {
+impl SampleFiller {
     /// Pairs the members of the samples with the fields of a program's templates.
     ///
     /// # Errors
     /// All mismatches: missing fields, types whose values a member cannot hold, or a program in which no template has
     /// the name of a sample.
     pub fn bind(program: &Program) -> Result<Self, Misfits> {
-        let mut binder = Binder::new(program);
-        let plans: Vec<Plan> =
+        let mut binder = FieldBinder::new(program);
+        let plans: Vec<FillPlan> =
             (0..program.templates().len()).map(|index| plan(&mut binder, index)).collect();
-        if plans.iter().all(|plan| matches!(plan, Plan::Other)) {
+        if plans.iter().all(|plan| matches!(plan, FillPlan::Other)) {
             binder.no_template();
         }
         binder.finish()?;
@@ -107,7 +107,7 @@ impl Filler {
 
     /// Returns true if a template ends the feed.
     pub fn has_done(&self) -> bool {
-        self.plans.iter().any(|plan| matches!(plan, Plan::Done))
+        self.plans.iter().any(|plan| matches!(plan, FillPlan::Done))
     }
 
     /// Returns true if a template is converted to samples of this topic.
@@ -123,25 +123,25 @@ impl Filler {
     /// # Panics
     /// If the message belongs to another program.
     #[inline]
-    pub fn fill(&mut self, message: &Message) -> Result<Filled<'_>, FillError> {
+    pub fn fill(&mut self, message: &Message) -> Result<FilledSamples<'_>, FillError> {
         let Some(plan) = self.plans.get_mut(message.template_index()) else {
-            return Ok(Filled::Other);
+            return Ok(FilledSamples::Other);
         };
         let root = message.root();
         Ok(match plan {
-            Plan::Change(plan) => Filled::Change(plan.change(&root)?),
-            Plan::Done => Filled::Done,
-            Plan::MarketData(plan) => Filled::MarketData(plan.fill(&root)?),
-            Plan::New(plan) => Filled::New(plan.new_order(&root)?),
-            Plan::Other => Filled::Other,
-            Plan::Quote(plan) => Filled::Quote(plan.quote(&root)?),
-            Plan::QuoteRequest(plan) => Filled::QuoteRequest(plan.fill(&root)?),
-            Plan::Remove(plan) => Filled::Remove(plan.remove(&root)?),
+            FillPlan::Change(plan) => FilledSamples::Change(plan.change(&root)?),
+            FillPlan::Done => FilledSamples::Done,
+            FillPlan::MarketData(plan) => FilledSamples::MarketData(plan.fill(&root)?),
+            FillPlan::New(plan) => FilledSamples::New(plan.new_order(&root)?),
+            FillPlan::Other => FilledSamples::Other,
+            FillPlan::Quote(plan) => FilledSamples::Quote(plan.quote(&root)?),
+            FillPlan::QuoteRequest(plan) => FilledSamples::QuoteRequest(plan.fill(&root)?),
+            FillPlan::Remove(plan) => FilledSamples::Remove(plan.remove(&root)?),
         })
     }
 }
 
-impl Plan {
+impl FillPlan {
     /// Returns the topic of the samples to which messages of this template are converted.
     fn topic(&self) -> Option<&'static str> {
         match self {
@@ -156,16 +156,16 @@ impl Plan {
     }
 }
 
-fn plan(binder: &mut Binder<'_>, template: usize) -> Plan {
+fn plan(binder: &mut FieldBinder<'_>, template: usize) -> FillPlan {
     let mut fields = binder.template(template);
     match fields.template_name() {
-        "Change" => Plan::Change(OrderPlan::bind(&mut fields, simple::CHANGE)),
-        "Done" => Plan::Done,
-        "MarketData" => Plan::MarketData(Box::new(MarketDataPlan::bind(&mut fields))),
-        "New" => Plan::New(OrderPlan::bind(&mut fields, simple::NEW)),
-        "Quote" => Plan::Quote(OrderPlan::bind(&mut fields, simple::QUOTE)),
-        "QuoteRequest" => Plan::QuoteRequest(Box::new(QuoteRequestPlan::bind(&mut fields))),
-        "Remove" => Plan::Remove(OrderPlan::bind(&mut fields, simple::REMOVE)),
-        _ => Plan::Other,
+        "Change" => FillPlan::Change(OrderPlan::bind(&mut fields, simple::CHANGE)),
+        "Done" => FillPlan::Done,
+        "MarketData" => FillPlan::MarketData(Box::new(MarketDataPlan::bind(&mut fields))),
+        "New" => FillPlan::New(OrderPlan::bind(&mut fields, simple::NEW)),
+        "Quote" => FillPlan::Quote(OrderPlan::bind(&mut fields, simple::QUOTE)),
+        "QuoteRequest" => FillPlan::QuoteRequest(Box::new(QuoteRequestPlan::bind(&mut fields))),
+        "Remove" => FillPlan::Remove(OrderPlan::bind(&mut fields, simple::REMOVE)),
+        _ => FillPlan::Other,
     }
 }

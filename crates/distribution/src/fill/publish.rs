@@ -1,6 +1,6 @@
 //! Publishes the samples of the order and market-data templates on their topics.
 
-use super::{Filled, Filler};
+use super::{FilledSamples, SampleFiller};
 use crate::delivery::{SecurityList, TopicSet};
 use crate::publisher::Outlet;
 use crate::{Change, MarketData, New, Quote, QuoteRequest, Remove};
@@ -37,7 +37,7 @@ pub struct FilledTopics {
 impl FilledTopics {
     /// Creates the topic sets of the samples that `filler` fills.
     #[must_use]
-    pub fn of(filler: &Filler, securities: Option<&SecurityList>) -> Self {
+    pub fn of(filler: &SampleFiller, securities: Option<&SecurityList>) -> Self {
         let mut sets = filled_sets(securities);
         sets.retain(|set| filler.makes(&set.name));
         // A set that is left out gets no index. The filler never fills its samples, so the index is never used.
@@ -70,20 +70,20 @@ impl FilledTopics {
     pub fn publish<O: Outlet>(
         &self,
         publisher: &mut O,
-        filled: Filled<'_>,
+        filled: FilledSamples<'_>,
     ) -> Result<(), O::Error> {
         match filled {
-            Filled::Change(sample) => publisher.publish(self.change, &sample),
-            Filled::MarketData(samples) => {
+            FilledSamples::Change(sample) => publisher.publish(self.change, &sample),
+            FilledSamples::MarketData(samples) => {
                 samples.iter().try_for_each(|sample| publisher.publish(self.market_data, sample))
             }
-            Filled::New(sample) => publisher.publish(self.new, &sample),
-            Filled::Quote(sample) => publisher.publish(self.quote, &sample),
-            Filled::QuoteRequest(samples) => {
+            FilledSamples::New(sample) => publisher.publish(self.new, &sample),
+            FilledSamples::Quote(sample) => publisher.publish(self.quote, &sample),
+            FilledSamples::QuoteRequest(samples) => {
                 samples.iter().try_for_each(|sample| publisher.publish(self.quote_request, sample))
             }
-            Filled::Remove(sample) => publisher.publish(self.remove, &sample),
-            Filled::Done | Filled::Other => Ok(()),
+            FilledSamples::Remove(sample) => publisher.publish(self.remove, &sample),
+            FilledSamples::Done | FilledSamples::Other => Ok(()),
         }
     }
 }

@@ -1,41 +1,41 @@
 //! Converts order messages: one sample per message, with ten or eleven fields.
 
 use super::FillError;
-use super::bind::Fields;
-use super::source::Number;
+use super::bind::TemplateFields;
+use super::source::IntegerSource;
 use crate::{Change, New, Quote, Remove};
 use tickwire_fast::Record;
 
 /// Flags for the members that only some samples have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Members {
+pub(super) struct MemberFlags {
     volume_and_price: bool,
     side: bool,
 }
 
-pub(super) const QUOTE: Members = Members { volume_and_price: true, side: false };
-pub(super) const NEW: Members = Members { volume_and_price: true, side: true };
-pub(super) const CHANGE: Members = NEW;
-pub(super) const REMOVE: Members = Members { volume_and_price: false, side: true };
+pub(super) const QUOTE: MemberFlags = MemberFlags { volume_and_price: true, side: false };
+pub(super) const NEW: MemberFlags = MemberFlags { volume_and_price: true, side: true };
+pub(super) const CHANGE: MemberFlags = NEW;
+pub(super) const REMOVE: MemberFlags = MemberFlags { volume_and_price: false, side: true };
 
 /// The fields of one template.
 #[derive(Debug)]
 pub(super) struct OrderPlan {
-    message_type: Number,
-    sequence_number: Number,
-    timestamp: Number,
-    order_id: Number,
-    volume: Number,
-    price: Number,
-    security_id: Number,
-    exchange_id: Number,
-    security_type: Number,
-    session_id: Number,
-    side: Number,
+    message_type: IntegerSource,
+    sequence_number: IntegerSource,
+    timestamp: IntegerSource,
+    order_id: IntegerSource,
+    volume: IntegerSource,
+    price: IntegerSource,
+    security_id: IntegerSource,
+    exchange_id: IntegerSource,
+    security_type: IntegerSource,
+    session_id: IntegerSource,
+    side: IntegerSource,
 }
 
 impl OrderPlan {
-    pub(super) fn bind(fields: &mut Fields<'_, '_>, members: Members) -> Self {
+    pub(super) fn bind(fields: &mut TemplateFields<'_, '_>, members: MemberFlags) -> Self {
         let mut when = |has: bool, name| match has {
             true => fields.number(name),
             false => fields.unused(name),

@@ -6,7 +6,7 @@ use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
 
 /// Source of an integer.
 #[derive(Debug)]
-pub(super) struct Number {
+pub(super) struct IntegerSource {
     pub(super) member: &'static str,
     pub(super) from: NumberFrom,
 }
@@ -21,7 +21,7 @@ pub(super) enum NumberFrom {
     View(usize),
 }
 
-impl Number {
+impl IntegerSource {
     /// Returns the number; 0 if the field is absent.
     #[inline(always)]
     pub(super) fn read<T>(&self, record: &Record<'_>) -> Result<T, FillError>
@@ -40,13 +40,13 @@ impl Number {
 
 /// Source of a floating-point number.
 #[derive(Debug)]
-pub(super) enum Price {
+pub(super) enum PriceSource {
     Fixed(Decimal),
     Scaled(Slot<Scaled>),
     View(usize),
 }
 
-impl Price {
+impl PriceSource {
     /// Returns the nearest floating-point number; 0 if the field is absent.
     #[inline(always)]
     pub(super) fn read(&self, record: &Record<'_>) -> f64 {
@@ -61,7 +61,7 @@ impl Price {
 
 /// Source of a string.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct StringSource {
     pub(super) member: &'static str,
     pub(super) from: WordsFrom,
 }
@@ -73,7 +73,7 @@ pub(super) enum WordsFrom {
     View(usize),
 }
 
-impl Words {
+impl StringSource {
     /// Sets `text` to the string, or to the empty string if the field is absent. An equal string is left unchanged,
     /// because most strings repeat those of the previous message.
     #[inline(always)]

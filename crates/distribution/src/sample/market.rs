@@ -10,7 +10,7 @@ use crate::fields;
 
 /// An exact number: `mantissa` times ten to the power of `exponent`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Decimal {
+pub struct SampleDecimal {
     /// The digits.
     pub mantissa: i64,
     /// Power of ten; -2 for hundredths.
@@ -21,9 +21,9 @@ pub struct Decimal {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct BookLevel {
     /// The price.
-    pub price: Decimal,
+    pub price: SampleDecimal,
     /// Size available at the price.
-    pub size: Decimal,
+    pub size: SampleDecimal,
     /// Number of orders; 0 if the feed does not send it.
     pub orders: u32,
 }
@@ -61,7 +61,7 @@ pub struct BookTop {
 
 /// The levels of an instrument's book, published when a message changed them or their state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Book {
+pub struct BookSample {
     /// As in [`BookTop`].
     pub source: String,
     /// As in [`BookTop`].
@@ -86,7 +86,7 @@ pub struct Book {
 
 /// A new, corrected or cancelled trade.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trade {
+pub struct TradeSample {
     /// As in [`BookTop`].
     pub source: String,
     /// As in [`BookTop`].
@@ -110,11 +110,11 @@ pub struct Trade {
     /// True if the feed sends the price.
     pub has_price: bool,
     /// The price.
-    pub price: Decimal,
+    pub price: SampleDecimal,
     /// True if the feed sends the size.
     pub has_size: bool,
     /// The size.
-    pub size: Decimal,
+    pub size: SampleDecimal,
     /// The trade's identifier; empty if the feed does not send it.
     pub id: String,
     /// Side of the aggressor, `bid` or `offer`; empty if the feed does not send it.
@@ -125,7 +125,7 @@ pub struct Trade {
 
 /// A trading status, of an instrument or of a whole channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct StatusSample {
     /// As in [`BookTop`].
     pub source: String,
     /// As in [`BookTop`].
@@ -146,7 +146,7 @@ pub struct Status {
 
 /// Known properties of an instrument.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Definition {
+pub struct DefinitionSample {
     /// As in [`BookTop`].
     pub source: String,
     /// As in [`BookTop`].
@@ -164,49 +164,55 @@ pub struct Definition {
     /// True if the feed sends the price step.
     pub has_tick: bool,
     /// The price step.
-    pub tick: Decimal,
+    pub tick: SampleDecimal,
     /// Expiry, in the digits of the feed; empty if the feed does not send it.
     pub expiry: String,
 }
 
-fields!("tickwire::Decimal" Decimal { ; mantissa "mantissa", exponent "exponent" });
+fields!("tickwire::Decimal" SampleDecimal { ; mantissa "mantissa", exponent "exponent" });
 fields!("tickwire::BookLevel" BookLevel { ; price "price", size "size", orders "orders" });
 fields!("tickwire::BookTop" BookTop {
     source "source", channel "channel", instrument "instrument", kind "kind";
     seq_num "seq_num", sending_time "sending_time", received_ns "received_ns",
     stale_reason "stale_reason", has_bid "has_bid", bid "bid", has_offer "has_offer", offer "offer",
 });
-fields!("tickwire::Book" Book {
+fields!("tickwire::Book" BookSample {
     source "source", channel "channel", instrument "instrument", kind "kind";
     seq_num "seq_num", sending_time "sending_time", received_ns "received_ns",
     stale_reason "stale_reason", bids "bids", offers "offers",
 });
-fields!("tickwire::Trade" Trade {
+fields!("tickwire::Trade" TradeSample {
     source "source", channel "channel", instrument "instrument";
     seq_num "seq_num", sending_time "sending_time", received_ns "received_ns",
     exchange_date "exchange_date", has_exchange_time "has_exchange_time",
     exchange_time "exchange_time", action "action", has_price "has_price", price "price",
     has_size "has_size", size "size", id "id", aggressor "aggressor", conditions "conditions",
 });
-fields!("tickwire::Status" Status {
+fields!("tickwire::Status" StatusSample {
     source "source", channel "channel", instrument "instrument";
     seq_num "seq_num", sending_time "sending_time", received_ns "received_ns", code "code",
     may_cross "may_cross",
 });
-fields!("tickwire::Definition" Definition {
+fields!("tickwire::Definition" DefinitionSample {
     source "source", channel "channel", instrument "instrument";
     seq_num "seq_num", sending_time "sending_time", received_ns "received_ns", symbol "symbol",
     has_tick "has_tick", tick "tick", expiry "expiry",
 });
 
 macro_rules! samples {
-    ($($name:ident)*) => {
+    ($($topic:literal $name:ident)*) => {
         $(
             impl Sample for $name {
-                const TOPIC: &'static str = stringify!($name);
+                const TOPIC: &'static str = $topic;
             }
         )*
     };
 }
 
-samples! { Book BookTop Definition Status Trade }
+samples! {
+    "Book" BookSample
+    "BookTop" BookTop
+    "Definition" DefinitionSample
+    "Status" StatusSample
+    "Trade" TradeSample
+}

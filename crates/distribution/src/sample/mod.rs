@@ -7,15 +7,17 @@ mod simple;
 
 use std::fmt::Debug;
 
-use crate::field::Fields;
+use crate::field::SampleFields;
 
 pub use complex::{MarketData, MarketDataEntry, QuoteRequest, RelatedSymbol};
 pub use done::{Done, EchoMark, Total};
-pub use market::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
+pub use market::{
+    BookLevel, BookSample, BookTop, DefinitionSample, SampleDecimal, StatusSample, TradeSample,
+};
 pub use simple::{Change, New, Quote, Remove};
 
 /// A sample type, whose values can be written to a topic and read from it.
-pub trait Sample: Fields + Clone + Debug + PartialEq + Send + 'static {
+pub trait Sample: SampleFields + Clone + Debug + PartialEq + Send + 'static {
     /// The topic of the type, if one topic has all securities.
     const TOPIC: &'static str;
 

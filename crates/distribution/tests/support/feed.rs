@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tickwire_distribution::fill::{Filled, Filler};
+use tickwire_distribution::fill::{FilledSamples, SampleFiller};
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 
@@ -20,17 +20,17 @@ impl Feed {
         Self { program, packets: generator.map(|packet| packet.unwrap().bytes).collect() }
     }
 
-    pub fn codecs(&self) -> (Decoder, Filler) {
+    pub fn codecs(&self) -> (Decoder, SampleFiller) {
         let options = DecoderOptions::default().reset(ResetPolicy::Packet);
-        let filler = Filler::bind(&self.program).unwrap();
+        let filler = SampleFiller::bind(&self.program).unwrap();
         (Decoder::with_options(self.program.clone(), options), filler)
     }
 
     pub fn fill_all(
         &self,
         decoder: &mut Decoder,
-        filler: &mut Filler,
-        mut take: impl FnMut(Filled<'_>),
+        filler: &mut SampleFiller,
+        mut take: impl FnMut(FilledSamples<'_>),
     ) {
         for packet in &self.packets {
             decoder.begin_packet();

@@ -1,11 +1,11 @@
 //! Data-flow analysis that finds the actions whose bytes are always exactly one stop-bit item. It
 //! tracks the state of the bytes since the mark along every path of the program.
 
-use crate::block::{CountNode, CountSource, Node, NodeKind, ReadNode, Since, bodies};
+use crate::block::{CountNode, CountSource, NodeKind, ReadNode, Since, StatementNode, bodies};
 use crate::pattern::{Pattern, TopBits};
 
 /// Fills in the state before each statement.
-pub(super) fn annotate(body: &mut [Node]) {
+pub(super) fn annotate(body: &mut [StatementNode]) {
     assign(body, Since::Empty);
 }
 
@@ -47,14 +47,14 @@ fn head(entry: Since, round: &Transfer) -> Since {
     }
 }
 
-fn block(body: &[Node]) -> Transfer {
+fn block(body: &[StatementNode]) -> Transfer {
     body.iter().fold(ALL, |so_far, node| {
         let one = statement(node);
         so_far.map(|state| apply(&one, state))
     })
 }
 
-fn statement(node: &Node) -> Transfer {
+fn statement(node: &StatementNode) -> Transfer {
     match &node.kind {
         NodeKind::Execute { from_mark: true, .. } | NodeKind::Mark | NodeKind::Send { .. } => ALL,
         NodeKind::Execute { .. } | NodeKind::Push => [Since::Empty; 4],
@@ -102,7 +102,7 @@ fn counted(count: &CountNode, state: Since) -> Since {
     }
 }
 
-fn switch_round(node: &Node) -> Transfer {
+fn switch_round(node: &StatementNode) -> Transfer {
     let NodeKind::Switch { cases, .. } = &node.kind else { return ALL };
     let arms: Vec<(&Pattern, Transfer)> =
         cases.iter().map(|case| (&*case.pattern, block(&case.body))).collect();
@@ -113,7 +113,7 @@ fn switch_round(node: &Node) -> Transfer {
 }
 
 /// Records the state before each statement, starting with `entry`.
-fn assign(body: &mut [Node], entry: Since) {
+fn assign(body: &mut [StatementNode], entry: Since) {
     let mut state = entry;
     for node in body {
         let after = apply(&statement(node), state);

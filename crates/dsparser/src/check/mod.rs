@@ -16,12 +16,12 @@ use crate::ast::{
     StatementKind, Until,
 };
 use crate::block::{
-    Compare, CountNode, CountSource, End, Node, NodeKind, OperandNode, ReadNode, Since,
-    can_match_nothing, first,
+    Compare, CountNode, CountSource, LoopEnd, NodeKind, OperandNode, ReadNode, Since,
+    StatementNode, can_match_nothing, first,
 };
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span, suggestion};
 use crate::host::{ActionId, ActionNames};
-use crate::limits::Limits;
+use crate::limits::GrammarLimits;
 use crate::pattern::Pattern;
 
 use blocks::BlockDefinition;
@@ -30,7 +30,7 @@ use patterns::GrammarPatterns;
 
 /// A checked program. It is complete only if there are no diagnostics.
 pub(crate) struct CheckedProgram {
-    pub(crate) body: Vec<Node>,
+    pub(crate) body: Vec<StatementNode>,
     pub(crate) actions: Vec<String>,
     pub(crate) names: Vec<String>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct CheckedProgram {
 pub(crate) fn check(
     body: &[Statement],
     actions: &ActionNames,
-    limits: &Limits,
+    limits: &GrammarLimits,
     diagnostics: &mut Diagnostics,
     warnings: &mut Diagnostics,
 ) -> CheckedProgram {
@@ -88,7 +88,7 @@ struct GrammarChecker<'a> {
 /// A checked block. `whole` is false after a mistake in it, so that no rule draws conclusions from
 /// the rest.
 struct Checked {
-    nodes: Vec<Node>,
+    nodes: Vec<StatementNode>,
     whole: bool,
 }
 
@@ -119,7 +119,7 @@ impl<'a> GrammarChecker<'a> {
                 return checked;
             }
             match self.statement(statement) {
-                Some(kind) => checked.nodes.push(Node {
+                Some(kind) => checked.nodes.push(StatementNode {
                     statement: statement.index,
                     kind,
                     before: Since::Other,
@@ -246,7 +246,7 @@ impl<'a> GrammarChecker<'a> {
         Some(NodeKind::Loop { until: until?, first: first(&body.nodes), body: body.nodes })
     }
 
-    fn end(&mut self, until: &Until) -> Option<End> {
+    fn end(&mut self, until: &Until) -> Option<LoopEnd> {
         let pattern = self.patterns.compile(&until.pattern, self.diagnostics)?;
         let tried = if until.last { overrun::Use::TriedLast } else { overrun::Use::Tried };
         self.loops += 1;
@@ -260,7 +260,7 @@ impl<'a> GrammarChecker<'a> {
                 "make the pattern take at least one byte",
             );
         }
-        Some(End { pattern, last: until.last })
+        Some(LoopEnd { pattern, last: until.last })
     }
 
     fn body_consumes(&mut self, body: &Checked, in_count: bool, span: Span, keyword: &str) {

@@ -3,7 +3,7 @@
 use crate::block::NameNode;
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span, suggestion};
 use crate::host::NameId;
-use crate::limits::{Limits, NAMES_MAX};
+use crate::limits::{GrammarLimits, NAMES_MAX};
 
 /// The names bound so far, in the order of the text.
 pub(super) struct GrammarNames {
@@ -13,7 +13,7 @@ pub(super) struct GrammarNames {
 }
 
 impl GrammarNames {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &GrammarLimits) -> Self {
         Self { list: Vec::new(), names_max: limits.names_max.min(NAMES_MAX) }
     }
 

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use crate::ast::PatternText;
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span};
 use crate::lexer::to_u32;
-use crate::limits::Limits;
+use crate::limits::GrammarLimits;
 use crate::pattern::{Pattern, PatternError};
 
 pub(super) struct GrammarPatterns<'a> {
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a GrammarLimits,
     known: HashMap<String, Result<Arc<Pattern>, PatternError>>,
     /// Automaton states of the program so far, counted for every use of a pattern.
     states: usize,
 }
 
 impl<'a> GrammarPatterns<'a> {
-    pub(super) fn new(limits: &'a Limits) -> Self {
+    pub(super) fn new(limits: &'a GrammarLimits) -> Self {
         Self { limits, known: HashMap::new(), states: 0 }
     }
 

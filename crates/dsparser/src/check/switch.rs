@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Case, CaseHead, Operand, PatternText, Statement};
-use crate::block::{CaseNode, Node, NodeKind};
+use crate::block::{CaseNode, NodeKind, StatementNode};
 use crate::diagnostic::{DiagnosticKind, Span};
 use crate::pattern::{Dfa, Pattern, PatternConflict, Union};
 
@@ -39,8 +39,8 @@ impl<'a> GrammarChecker<'a> {
         &mut self,
         pattern: Arc<Pattern>,
         span: Span,
-        body: Vec<Node>,
-        otherwise: Vec<Node>,
+        body: Vec<StatementNode>,
+        otherwise: Vec<StatementNode>,
     ) -> Option<NodeKind> {
         if !self.takes_bytes(&pattern, span, "this condition") {
             return None;

@@ -1,8 +1,8 @@
 use crate::diagnostic::DiagnosticKind::{self, *};
-use crate::{ActionNames, Limits, Program};
+use crate::{ActionNames, GrammarLimits, GrammarProgram};
 
 fn errors(text: &str) -> Vec<(u32, u32, DiagnosticKind)> {
-    match Program::parse(text, &ActionNames::new(["field", "header"])) {
+    match GrammarProgram::parse(text, &ActionNames::new(["field", "header"])) {
         Ok(_) => Vec::new(),
         Err(errors) => errors
             .diagnostics()
@@ -56,7 +56,7 @@ WHILECNT \".\"
 
 #[test]
 fn messages_say_what_to_do() {
-    let found = Program::parse("EXECUTE feild\nmatch \"a\"\n", &ActionNames::new(["field"]));
+    let found = GrammarProgram::parse("EXECUTE feild\nmatch \"a\"\n", &ActionNames::new(["field"]));
     assert_eq!(
         found.expect_err("two mistakes").to_string(),
         "line 1, column 9: unknown action `feild`; did you mean field?\n\
@@ -115,21 +115,21 @@ fn a_mistake_inside_a_loop_is_not_reported_twice() {
 
 #[test]
 fn program_limits_are_errors() {
-    let states = Limits { states_max: 10, ..Limits::default() };
-    let found = Program::parse_with("MATCH \".{20}\"\n", &ActionNames::any(), &states);
+    let states = GrammarLimits { states_max: 10, ..GrammarLimits::default() };
+    let found = GrammarProgram::parse_with("MATCH \".{20}\"\n", &ActionNames::any(), &states);
     assert_eq!(found.expect_err("limit").diagnostics()[0].kind, TooLarge);
-    let short = Limits { text_bytes_max: 4, ..Limits::default() };
-    let found = Program::parse_with("PUSH\n", &ActionNames::any(), &short);
+    let short = GrammarLimits { text_bytes_max: 4, ..GrammarLimits::default() };
+    let found = GrammarProgram::parse_with("PUSH\n", &ActionNames::any(), &short);
     assert_eq!(found.expect_err("limit").diagnostics()[0].kind, TooLarge);
 }
 
-fn included(text: &str, files: &[(&str, &str)]) -> Result<Program, crate::ProgramErrors> {
+fn included(text: &str, files: &[(&str, &str)]) -> Result<GrammarProgram, crate::ProgramErrors> {
     let mut give = |name: &str| {
         let found = files.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "it is not there".to_owned())
     };
     let actions = ActionNames::new(["field", "header"]);
-    Program::parse_including(text, &actions, &Limits::default(), &mut give)
+    GrammarProgram::parse_including(text, &actions, &GrammarLimits::default(), &mut give)
 }
 
 #[test]
@@ -211,11 +211,11 @@ fn included_files_are_part_of_the_program_and_of_its_digest() {
     assert!(wrong.to_string().starts_with("parts.dsp, line 2, column 8: "), "{wrong}");
     let missing = included("INCLUDE \"no.dsp\"\n", &[]).unwrap_err();
     assert!(missing.to_string().contains("cannot include `no.dsp`: it is not there"), "{missing}");
-    assert!(Program::parse(grammar, &ActionNames::any()).is_err());
+    assert!(GrammarProgram::parse(grammar, &ActionNames::any()).is_err());
 }
 
 fn warned(text: &str) -> Vec<(u32, u32)> {
-    let program = Program::parse(text, &ActionNames::any()).unwrap();
+    let program = GrammarProgram::parse(text, &ActionNames::any()).unwrap();
     assert!(program.warnings().iter().all(|warning| warning.kind == ScansPastMatch));
     program.warnings().iter().map(|warning| (warning.span.line, warning.span.column)).collect()
 }
@@ -241,36 +241,44 @@ fn blocks_that_double_meet_the_limit_at_once() {
         text.push_str(&format!("BLOCK b{block}\nCALL b{next}\nCALL b{next}\nENDBLOCK\n"));
     }
     text.push_str("BLOCK b1000\nENDBLOCK\n");
-    let errors = Program::parse(&text, &ActionNames::any()).unwrap_err();
+    let errors = GrammarProgram::parse(&text, &ActionNames::any()).unwrap_err();
     let message = &errors.diagnostics()[0].message;
     assert!(message.contains("`expanded_max`"), "{message}");
 }
 
 #[test]
 fn limits_that_are_met_are_named() {
-    let name = |text: &str, limits: Limits| {
-        let errors = Program::parse_with(text, &ActionNames::any(), &limits).unwrap_err();
+    let name = |text: &str, limits: GrammarLimits| {
+        let errors = GrammarProgram::parse_with(text, &ActionNames::any(), &limits).unwrap_err();
         errors.diagnostics()[0].message.clone()
     };
-    let limits = Limits::default;
+    let limits = GrammarLimits::default;
     for (limit, text, limits) in [
-        ("text_bytes_max", "PUSH\n", Limits { text_bytes_max: 4, ..limits() }),
-        ("statements_max", "PUSH\nPUSH\n", Limits { statements_max: 1, ..limits() }),
+        ("text_bytes_max", "PUSH\n", GrammarLimits { text_bytes_max: 4, ..limits() }),
+        ("statements_max", "PUSH\nPUSH\n", GrammarLimits { statements_max: 1, ..limits() }),
         (
             "nesting_max",
             "IF 1 == 1\nIF 1 == 1\nENDIF\nENDIF\n",
-            Limits { nesting_max: 1, ..limits() },
+            GrammarLimits { nesting_max: 1, ..limits() },
         ),
-        ("pattern_bytes_max", "MATCH \"abc\"\n", Limits { pattern_bytes_max: 2, ..limits() }),
-        ("pattern_states_max", "MATCH \"abc\"\n", Limits { pattern_states_max: 2, ..limits() }),
+        (
+            "pattern_bytes_max",
+            "MATCH \"abc\"\n",
+            GrammarLimits { pattern_bytes_max: 2, ..limits() },
+        ),
+        (
+            "pattern_states_max",
+            "MATCH \"abc\"\n",
+            GrammarLimits { pattern_states_max: 2, ..limits() },
+        ),
         (
             "pattern_states_max",
             "SWITCH\nCASE \"ab\"\nENDCASE\nCASE \"cd\"\nENDCASE\nENDSWITCH\n",
-            Limits { pattern_states_max: 3, ..limits() },
+            GrammarLimits { pattern_states_max: 3, ..limits() },
         ),
-        ("states_max", "MATCH \"abc\"\n", Limits { states_max: 2, ..limits() }),
-        ("names_max", "READ u8 a\nREAD u8 b\n", Limits { names_max: 1, ..limits() }),
-        ("expanded_max", "PUSH\nPUSH\n", Limits { expanded_max: 1, ..limits() }),
+        ("states_max", "MATCH \"abc\"\n", GrammarLimits { states_max: 2, ..limits() }),
+        ("names_max", "READ u8 a\nREAD u8 b\n", GrammarLimits { names_max: 1, ..limits() }),
+        ("expanded_max", "PUSH\nPUSH\n", GrammarLimits { expanded_max: 1, ..limits() }),
     ] {
         let message = name(text, limits);
         assert!(message.contains(&format!("`{limit}`")), "{limit}: {message}");

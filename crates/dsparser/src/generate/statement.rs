@@ -2,13 +2,13 @@
 
 use crate::ast::{Comparison, CountEncoding};
 use crate::block::{
-    CaseNode, Compare, CountNode, CountSource, End, NameNode, Node, NodeKind, OperandNode,
-    ReadNode, Since,
+    CaseNode, Compare, CountNode, CountSource, LoopEnd, NameNode, NodeKind, OperandNode, ReadNode,
+    Since, StatementNode,
 };
 use crate::host::{ActionId, ItemAction, ItemActions, NameId};
-use crate::pattern::{ByteSet, Pattern, Shape, Union};
+use crate::pattern::{ByteSet, Pattern, PatternShape, Union};
 
-use crate::program::Program;
+use crate::program::GrammarProgram;
 
 use super::scan::{byte_pattern, pattern_function, union_function};
 use super::source::PrintedSource;
@@ -38,7 +38,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn of(program: &Program) -> Self {
+    pub(super) fn of(program: &GrammarProgram) -> Self {
         let body = &program.body;
         Self {
             value: super::uses_value(body),
@@ -74,7 +74,7 @@ impl Emitter {
     }
 
     /// Writes `fn run`. Returns it and the functions it calls.
-    pub(super) fn run(mut self, body: &[Node]) -> (PrintedSource, PrintedSource) {
+    pub(super) fn run(mut self, body: &[StatementNode]) -> (PrintedSource, PrintedSource) {
         self.run
             .open("pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {");
         self.run.line("let input0 = packet;");
@@ -117,7 +117,7 @@ impl Emitter {
     }
 
     /// Writes a block. `depth` is the number of counts around it.
-    fn block(&mut self, body: &[Node], depth: usize, mut integer: Integer) {
+    fn block(&mut self, body: &[StatementNode], depth: usize, mut integer: Integer) {
         for (index, node) in body.iter().enumerate() {
             let rest = body.get(index + 1..).unwrap_or_default();
             integer = self.statement(node, rest, depth, integer);
@@ -126,7 +126,13 @@ impl Emitter {
 
     /// Writes a statement. Returns the variable that holds the integer of the bytes since the mark
     /// after it.
-    fn statement(&mut self, node: &Node, rest: &[Node], depth: usize, integer: Integer) -> Integer {
+    fn statement(
+        &mut self,
+        node: &StatementNode,
+        rest: &[StatementNode],
+        depth: usize,
+        integer: Integer,
+    ) -> Integer {
         let statement = node.statement;
         match &node.kind {
             NodeKind::Choose { cases, union, default } => {
@@ -275,8 +281,8 @@ impl Emitter {
         self.run.line(&format!("{mark} = pos;"));
     }
 
-    fn loop_until(&mut self, end: &End, body: &[Node], depth: usize, statement: u32) {
-        if let Shape::One(set) = &end.pattern.shape {
+    fn loop_until(&mut self, end: &LoopEnd, body: &[StatementNode], depth: usize, statement: u32) {
+        if let PatternShape::One(set) = &end.pattern.shape {
             return self.loop_until_byte(set, end.last, body, depth, statement);
         }
         let found = self.scan(&end.pattern, depth);
@@ -303,7 +309,7 @@ impl Emitter {
         &mut self,
         set: &ByteSet,
         last: bool,
-        body: &[Node],
+        body: &[StatementNode],
         depth: usize,
         statement: u32,
     ) {
@@ -329,8 +335,8 @@ impl Emitter {
     fn pattern(
         &mut self,
         pattern: &Pattern,
-        node: &Node,
-        rest: &[Node],
+        node: &StatementNode,
+        rest: &[StatementNode],
         depth: usize,
         integer: Integer,
     ) -> Integer {
@@ -338,14 +344,14 @@ impl Emitter {
         let ended =
             format!("return Err(rt::ended(packet, input{depth}, &STATEMENTS, {statement}));");
         match &pattern.shape {
-            Shape::Any(bytes) => {
+            PatternShape::Any(bytes) => {
                 self.run
                     .open(&format!("let Some(end) = rt::any(input{depth}, pos, {bytes}) else {{"));
                 self.run.line(&ended);
                 self.run.close("};");
                 self.run.line("pos = end;");
             }
-            Shape::StopBit => {
+            PatternShape::StopBit => {
                 let walk = match (integer, node.before) {
                     _ if !takes_integer(rest) => None,
                     (Integer::Byte, _) => Some("rt::stop_bit_from"),
@@ -365,7 +371,7 @@ impl Emitter {
                 self.run.line("pos = end;");
                 return walked;
             }
-            Shape::One(set) => {
+            PatternShape::One(set) => {
                 let set = byte_pattern(set);
                 self.run.open(&format!("match input{depth}.get(pos) {{"));
                 self.run.line(&format!("Some({set}) => pos += 1,"));
@@ -374,7 +380,7 @@ impl Emitter {
                 ));
                 self.run.close("}");
             }
-            Shape::Literal(_) | Shape::Table => {
+            PatternShape::Literal(_) | PatternShape::Table => {
                 let found = self.scan(pattern, depth);
                 self.run.open(&format!("match {found} {{"));
                 self.run.line("Ok(end) => pos = end,");
@@ -390,7 +396,7 @@ impl Emitter {
     fn while_count(
         &mut self,
         count: &CountNode,
-        body: &[Node],
+        body: &[StatementNode],
         may_stall: bool,
         depth: usize,
         statement: u32,
@@ -461,7 +467,7 @@ impl Emitter {
         depth: usize,
         statement: u32,
     ) {
-        let is_byte = pattern.shape == Shape::Any(1) && encoding == CountEncoding::BigEndian;
+        let is_byte = pattern.shape == PatternShape::Any(1) && encoding == CountEncoding::BigEndian;
         if is_byte {
             self.run.open(&format!("let Some(&{variable}) = input{depth}.get(pos) else {{"));
             self.run.line(&format!(
@@ -500,7 +506,7 @@ impl Emitter {
         &mut self,
         cases: &[CaseNode],
         union: &Union,
-        default: Option<&[Node]>,
+        default: Option<&[StatementNode]>,
         depth: usize,
         statement: u32,
     ) {
@@ -534,8 +540,8 @@ impl Emitter {
     fn choose_number(
         &mut self,
         selector: OperandNode,
-        cases: &[(Vec<i128>, Vec<Node>)],
-        default: Option<&[Node]>,
+        cases: &[(Vec<i128>, Vec<StatementNode>)],
+        default: Option<&[StatementNode]>,
         depth: usize,
         statement: u32,
     ) {
@@ -551,7 +557,7 @@ impl Emitter {
     }
 
     /// Writes the arm for input that fits no case.
-    fn default(&mut self, default: Option<&[Node]>, failed: &str, depth: usize) {
+    fn default(&mut self, default: Option<&[StatementNode]>, failed: &str, depth: usize) {
         let Some(body) = default else {
             return self.run.line(&format!("_ => return Err({failed}),"));
         };
@@ -563,7 +569,7 @@ impl Emitter {
         self.run.close("}");
     }
 
-    fn switch(&mut self, node: &Node, cases: &[CaseNode], union: &Union, depth: usize) {
+    fn switch(&mut self, node: &StatementNode, cases: &[CaseNode], union: &Union, depth: usize) {
         if let Some(actions) = node.item_actions() {
             return self.items(&actions, depth);
         }
@@ -629,13 +635,13 @@ impl Emitter {
     /// does not fit.
     fn scan(&mut self, pattern: &Pattern, depth: usize) -> String {
         match &pattern.shape {
-            Shape::Any(bytes) => {
+            PatternShape::Any(bytes) => {
                 format!("rt::any(input{depth}, pos, {bytes}).ok_or(input{depth}.len())")
             }
-            Shape::Literal(bytes) => {
+            PatternShape::Literal(bytes) => {
                 format!("rt::literal(input{depth}, pos, b\"{}\")", bytes.escape_ascii())
             }
-            Shape::One(_) | Shape::StopBit | Shape::Table => {
+            PatternShape::One(_) | PatternShape::StopBit | PatternShape::Table => {
                 let name = self.function_name("scan");
                 pattern_function(&name, pattern, &mut self.functions);
                 format!("{name}(input{depth}, pos)")
@@ -693,7 +699,7 @@ fn comparison(condition: &Compare) -> String {
 
 /// True if the next statement, apart from `SEND`s, hands the integer of the bytes since the mark to
 /// an action.
-fn takes_integer(rest: &[Node]) -> bool {
+fn takes_integer(rest: &[StatementNode]) -> bool {
     let next = rest.iter().find(|node| !matches!(node.kind, NodeKind::Send { .. }));
     next.is_some_and(|node| matches!(node.kind, NodeKind::Execute { stop_bit: true, .. }))
 }

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 
 use crate::block::{
-    CaseNode, Compare, CountNode, CountSource, End, Node, NodeKind, ReadNode, Since,
+    CaseNode, Compare, CountNode, CountSource, LoopEnd, NodeKind, ReadNode, Since, StatementNode,
 };
-use crate::pattern::{ByteSet, DEAD, Pattern, Shape, Union};
-use crate::program::Program;
+use crate::pattern::{ByteSet, DEAD, Pattern, PatternShape, Union};
+use crate::program::GrammarProgram;
 
 use super::{
     Choice, Machine, MachineFragment, MachineItems, MachineNumber, MachineOp, MachineScan,
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl Machine {
-    pub(crate) fn compile(program: &Program) -> Self {
+    pub(crate) fn compile(program: &GrammarProgram) -> Self {
         let mut compiler = Compiler::default();
         let end = compiler.op(MachineOp::End);
         let start = compiler.block(&program.body, end, 0);
@@ -183,11 +183,11 @@ impl Compiler {
     }
 
     /// Compiles `body` so that `next` follows it. `slot` is the number of counts around it.
-    fn block(&mut self, body: &[Node], next: StateId, slot: u8) -> StateId {
+    fn block(&mut self, body: &[StatementNode], next: StateId, slot: u8) -> StateId {
         body.iter().rev().fold(next, |next, node| self.statement(node, next, slot))
     }
 
-    fn statement(&mut self, node: &Node, next: StateId, slot: u8) -> StateId {
+    fn statement(&mut self, node: &StatementNode, next: StateId, slot: u8) -> StateId {
         let statement = node.statement;
         match &node.kind {
             NodeKind::Choose { cases, union, default } => {
@@ -206,7 +206,7 @@ impl Compiler {
                     Some(body) => self.block(body, next, slot),
                     None => self.op(MachineOp::Fail { by_number: true, statement }),
                 };
-                let arm = |(numbers, body): &(Vec<i128>, Vec<Node>)| {
+                let arm = |(numbers, body): &(Vec<i128>, Vec<StatementNode>)| {
                     (numbers.clone(), self.block(body, next, slot))
                 };
                 let cases = cases.iter().map(arm).collect();
@@ -246,7 +246,7 @@ impl Compiler {
                 let body = self.block(body, head, slot);
                 self.ops[head as usize] = match until {
                     None => MachineOp::Loop { set: self.set(*first), statement, body, exit: next },
-                    Some(End { pattern, last }) => {
+                    Some(LoopEnd { pattern, last }) => {
                         let fragment = self.fragment(pattern, next);
                         MachineOp::Until { fragment, last: *last, statement, body, exit: next }
                     }
@@ -327,9 +327,9 @@ impl Compiler {
         self.numbers.len() as u32 - 1
     }
 
-    fn pattern(&mut self, pattern: &Pattern, node: &Node, next: StateId) -> StateId {
+    fn pattern(&mut self, pattern: &Pattern, node: &StatementNode, next: StateId) -> StateId {
         let statement = node.statement;
-        if pattern.shape == Shape::StopBit && node.before == Since::Empty {
+        if pattern.shape == PatternShape::StopBit && node.before == Since::Empty {
             let following = self.ops[next as usize];
             if let MachineOp::Execute { action, stop_bit: true, statement: at, next } = following {
                 return self.op(MachineOp::Item { statement, action, action_statement: at, next });
@@ -337,10 +337,12 @@ impl Compiler {
         }
         let fragment = self.fragment(pattern, next);
         let op = match &pattern.shape {
-            Shape::Any(bytes) => MachineOp::Any { bytes: *bytes, statement, next },
-            Shape::One(set) => MachineOp::One { set: self.set(*set), statement, next },
-            Shape::StopBit => MachineOp::StopBit { statement, next },
-            Shape::Literal(_) | Shape::Table => MachineOp::Match { fragment, statement, next },
+            PatternShape::Any(bytes) => MachineOp::Any { bytes: *bytes, statement, next },
+            PatternShape::One(set) => MachineOp::One { set: self.set(*set), statement, next },
+            PatternShape::StopBit => MachineOp::StopBit { statement, next },
+            PatternShape::Literal(_) | PatternShape::Table => {
+                MachineOp::Match { fragment, statement, next }
+            }
         };
         self.op(op)
     }
@@ -379,11 +381,11 @@ impl Compiler {
             self.accepts.push(if pattern.dfa.accepts(state) { next } else { NONE });
         }
         let walk = match &pattern.shape {
-            Shape::Any(bytes) => MachineWalk::Any(*bytes as usize),
-            Shape::Literal(bytes) => MachineWalk::Literal(bytes.as_slice().into()),
-            Shape::One(set) => MachineWalk::One(*set),
-            Shape::StopBit => MachineWalk::StopBit,
-            Shape::Table => MachineWalk::Table,
+            PatternShape::Any(bytes) => MachineWalk::Any(*bytes as usize),
+            PatternShape::Literal(bytes) => MachineWalk::Literal(bytes.as_slice().into()),
+            PatternShape::One(set) => MachineWalk::One(*set),
+            PatternShape::StopBit => MachineWalk::StopBit,
+            PatternShape::Table => MachineWalk::Table,
         };
         self.fragments.push(MachineFragment { text: pattern.text.clone(), start, walk });
         self.fragments.len() as u32 - 1

@@ -13,7 +13,7 @@ use crate::host::{ActionId, ItemActions, NameId};
 use crate::pattern::ByteSet;
 use crate::run_error::StatementText;
 
-pub use stream::{Progress, Stream};
+pub use stream::{MachineStream, StreamProgress};
 
 /// The number of a control state.
 pub(crate) type StateId = u32;

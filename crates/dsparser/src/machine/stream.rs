@@ -6,12 +6,12 @@ use crate::run_error::{RunError, RunErrorKind};
 use super::Machine;
 use super::run::MachinePlace;
 
-/// Default limit on buffered bytes; see [`Stream::keeping`].
+/// Default limit on buffered bytes; see [`MachineStream::keeping`].
 const BYTES_MAX: usize = 1 << 20;
 
 /// The outcome of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum StreamProgress {
     /// All of it was consumed or is buffered until more arrives.
     More,
     /// The program ended after this many bytes of the stream; the rest is ignored.
@@ -29,7 +29,7 @@ pub enum Progress {
 /// the whole input, one run reports [`RunErrorKind::InputEnded`] and a stream
 /// [`RunErrorKind::PastCount`].
 #[derive(Clone, Debug)]
-pub struct Stream<'m> {
+pub struct MachineStream<'m> {
     machine: &'m Machine,
     place: MachinePlace,
     kept: Vec<u8>,
@@ -41,8 +41,8 @@ pub struct Stream<'m> {
 
 impl Machine {
     /// Begins a run over input that arrives in pieces.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream {
+    pub fn stream(&self) -> MachineStream<'_> {
+        MachineStream {
             machine: self,
             place: MachinePlace::default(),
             kept: Vec::new(),
@@ -53,7 +53,7 @@ impl Machine {
     }
 }
 
-impl Stream<'_> {
+impl MachineStream<'_> {
     /// Limits the buffer to `bytes_max` bytes; the default is 1 MiB. If a program needs more, the
     /// run ends with [`RunErrorKind::StreamTooLong`].
     pub fn keeping(mut self, bytes_max: usize) -> Self {
@@ -66,21 +66,25 @@ impl Stream<'_> {
     ///
     /// # Errors
     /// As [`Machine::run`]; the stream cannot continue afterwards.
-    pub fn push<H: Host>(&mut self, piece: &[u8], host: &mut H) -> Result<Progress, RunError> {
+    pub fn push<H: Host>(
+        &mut self,
+        piece: &[u8],
+        host: &mut H,
+    ) -> Result<StreamProgress, RunError> {
         if let Some(end) = self.ended {
-            return Ok(Progress::Ended(end));
+            return Ok(StreamProgress::Ended(end));
         }
         self.kept.extend_from_slice(piece);
         match self.drive::<false, H>(host)? {
             Some(end) => {
                 self.ended = Some(end);
                 self.kept = Vec::new();
-                Ok(Progress::Ended(end))
+                Ok(StreamProgress::Ended(end))
             }
             None => {
                 self.forget();
                 self.check_length()?;
-                Ok(Progress::More)
+                Ok(StreamProgress::More)
             }
         }
     }

@@ -8,13 +8,13 @@ use super::line::{BlockKind, GrammarLine};
 /// The open blocks, outermost first, and the body of the program.
 pub(super) struct BlockParser {
     body: Vec<Statement>,
-    open: Vec<Open>,
+    open: Vec<OpenBlock>,
     nesting_max: usize,
     /// Number of open blocks beyond the nesting limit; they are counted, not kept.
     dropped: usize,
 }
 
-struct Open {
+struct OpenBlock {
     head: BlockHead,
     span: Span,
     index: u32,
@@ -94,7 +94,7 @@ impl BlockParser {
             return;
         }
         let (body, cases, before_else, default) = Default::default();
-        self.open.push(Open { head, span, index, body, cases, before_else, default });
+        self.open.push(OpenBlock { head, span, index, body, cases, before_else, default });
     }
 
     /// Puts the statements of an included file into the innermost block.
@@ -213,7 +213,7 @@ impl BlockParser {
     /// Moves the innermost block into the one around it.
     fn fold(&mut self) {
         let Some(open) = self.open.pop() else { return };
-        let Open { head, span, index, body, cases, before_else, default } = open;
+        let OpenBlock { head, span, index, body, cases, before_else, default } = open;
         let kind = match head {
             BlockHead::Block(name) => StatementKind::Block { name, body },
             BlockHead::Case(head) => {

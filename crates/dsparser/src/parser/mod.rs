@@ -7,7 +7,7 @@ mod words;
 use crate::ast::Statement;
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span};
 use crate::lexer::{Token, TokenKind, to_u32, tokens};
-use crate::limits::{INCLUDE_DEPTH_MAX, Limits};
+use crate::limits::{GrammarLimits, INCLUDE_DEPTH_MAX};
 use crate::run_error::StatementText;
 
 use blocks::BlockParser;
@@ -28,7 +28,7 @@ pub(crate) struct Parsed {
 /// Parses a whole text and reports mistakes to `diagnostics`.
 pub(crate) fn parse(
     text: &str,
-    limits: &Limits,
+    limits: &GrammarLimits,
     files: &mut SourceFiles<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Parsed {
@@ -40,7 +40,7 @@ pub(crate) fn parse(
 }
 
 struct Parser<'p, 'f> {
-    limits: &'p Limits,
+    limits: &'p GrammarLimits,
     files: &'p mut SourceFiles<'f>,
     diagnostics: &'p mut Diagnostics,
     statements: Vec<StatementText>,
@@ -178,7 +178,7 @@ mod tests {
 
     fn kinds(text: &str) -> Vec<DiagnosticKind> {
         let mut diagnostics = Diagnostics::default();
-        parse(text, &Limits::default(), &mut none, &mut diagnostics);
+        parse(text, &GrammarLimits::default(), &mut none, &mut diagnostics);
         if diagnostics.is_empty() {
             return Vec::new();
         }
@@ -189,7 +189,7 @@ mod tests {
     fn statements_keep_their_text_without_indentation_and_comment() {
         let mut diagnostics = Diagnostics::default();
         let text = "  MATCH  \"a#\"   # first\n\tPUSH\n";
-        let parsed = parse(text, &Limits::default(), &mut none, &mut diagnostics);
+        let parsed = parse(text, &GrammarLimits::default(), &mut none, &mut diagnostics);
         assert!(diagnostics.is_empty());
         assert_eq!(parsed.statements[0], StatementText::borrowed(1, "MATCH  \"a#\""));
         assert_eq!(parsed.statements[1], StatementText::borrowed(2, "PUSH"));
@@ -235,7 +235,7 @@ mod tests {
         let text = "INCLUDE \"a\"\n";
         let found = |give: &mut SourceFiles<'_>| {
             let mut diagnostics = Diagnostics::default();
-            parse(text, &Limits::default(), give, &mut diagnostics);
+            parse(text, &GrammarLimits::default(), give, &mut diagnostics);
             let errors = diagnostics.into_errors(100);
             let first = errors.diagnostics()[0].clone();
             (first.kind, first.file)

@@ -8,11 +8,11 @@ mod union;
 
 use regex_syntax::hir::Hir;
 
-use crate::limits::Limits;
+use crate::limits::GrammarLimits;
 
 pub use byte_set::ByteSet;
 pub(crate) use dfa::{BuildError, Built, DEAD, Dfa};
-pub(crate) use shape::{Shape, TopBits};
+pub(crate) use shape::{PatternShape, TopBits};
 pub(crate) use union::{PatternConflict, Union};
 
 /// A checked pattern.
@@ -24,7 +24,7 @@ pub(crate) struct Pattern {
     /// The simplified syntax, for the reference engine.
     pub(crate) hir: Hir,
     pub(crate) dfa: Dfa,
-    pub(crate) shape: Shape,
+    pub(crate) shape: PatternShape,
     pub(crate) top_bits: TopBits,
     /// Lengths in bytes of the shortest and of the longest match.
     pub(crate) len_min: usize,
@@ -42,7 +42,7 @@ pub(crate) struct PatternError {
 
 impl Pattern {
     /// Parses `text` and builds its automaton.
-    pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Self, PatternError> {
+    pub(crate) fn parse(text: &str, limits: &GrammarLimits) -> Result<Self, PatternError> {
         if text.len() > limits.pattern_bytes_max {
             return Err(PatternError {
                 at: 0,
@@ -78,7 +78,7 @@ impl Pattern {
         Ok(Self {
             text: text.to_owned(),
             built,
-            shape: Shape::of(&dfa),
+            shape: PatternShape::of(&dfa),
             top_bits: TopBits::of(&dfa),
             hir,
             dfa,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn pattern(text: &str) -> Pattern {
-        Pattern::parse(text, &Limits::default()).unwrap()
+        Pattern::parse(text, &GrammarLimits::default()).unwrap()
     }
 
     #[test]
@@ -109,13 +109,13 @@ mod tests {
         for text in
             ["[\\x00-\\x7f]*[\\x80-\\xff]", "(?:[\\x00-\\x3f]|[\\x40-\\x7f])*[^\\x00-\\x7f]"]
         {
-            assert_eq!(pattern(text).shape, Shape::StopBit, "{text}");
+            assert_eq!(pattern(text).shape, PatternShape::StopBit, "{text}");
         }
-        assert_eq!(pattern("..").shape, Shape::Any(2));
-        assert_eq!(pattern(".{10}").shape, Shape::Any(10));
-        assert_eq!(pattern("\\x01\\x02").shape, Shape::Literal(vec![1, 2]));
-        assert_eq!(pattern("[ab]").shape, Shape::One(ByteSet::from_iter(*b"ab")));
-        assert_eq!(pattern("ab*").shape, Shape::Table);
+        assert_eq!(pattern("..").shape, PatternShape::Any(2));
+        assert_eq!(pattern(".{10}").shape, PatternShape::Any(10));
+        assert_eq!(pattern("\\x01\\x02").shape, PatternShape::Literal(vec![1, 2]));
+        assert_eq!(pattern("[ab]").shape, PatternShape::One(ByteSet::from_iter(*b"ab")));
+        assert_eq!(pattern("ab*").shape, PatternShape::Table);
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_byte_pattern_is_refused_with_its_place() {
-        let limits = Limits::default();
+        let limits = GrammarLimits::default();
         let cases = [
             ("ab^", 2),
             ("a$", 1),

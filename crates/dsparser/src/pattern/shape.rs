@@ -5,7 +5,7 @@ use super::dfa::Dfa;
 
 /// The shape of a pattern, which selects the matching strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum PatternShape {
     /// A fixed number of arbitrary bytes.
     Any(u32),
     /// One byte of a set.
@@ -18,7 +18,7 @@ pub(crate) enum Shape {
     Table,
 }
 
-impl Shape {
+impl PatternShape {
     /// Returns the name of the matching strategy.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Shape {
 /// Longest pattern matched as a literal, in bytes.
 const LITERAL_BYTES_MAX: u32 = 64;
 
-impl Shape {
+impl PatternShape {
     pub(crate) fn of(dfa: &Dfa) -> Self {
         if is_stop_bit(dfa) {
             return Self::StopBit;
@@ -50,12 +50,12 @@ impl Shape {
     }
 }
 
-fn literal(steps: &[ByteSet]) -> Option<Shape> {
+fn literal(steps: &[ByteSet]) -> Option<PatternShape> {
     let bytes = steps.iter().map(|set| match set.ranges().as_slice() {
         [(first, last)] if first == last => Some(*first),
         _ => None,
     });
-    bytes.collect::<Option<Vec<u8>>>().map(Shape::Literal)
+    bytes.collect::<Option<Vec<u8>>>().map(PatternShape::Literal)
 }
 
 /// Returns the byte sets of an automaton that is a chain of at least one step without alternatives.

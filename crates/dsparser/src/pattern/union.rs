@@ -145,12 +145,14 @@ fn witness(origins: &[Option<(usize, u8)>], mut state: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
+    use crate::limits::GrammarLimits;
     use crate::pattern::Pattern;
 
     fn join(texts: &[&str]) -> Joined {
-        let patterns: Vec<Pattern> =
-            texts.iter().map(|text| Pattern::parse(text, &Limits::default()).unwrap()).collect();
+        let patterns: Vec<Pattern> = texts
+            .iter()
+            .map(|text| Pattern::parse(text, &GrammarLimits::default()).unwrap())
+            .collect();
         let automata: Vec<&Dfa> = patterns.iter().map(|pattern| &pattern.dfa).collect();
         Union::join(&automata, 1000)
     }

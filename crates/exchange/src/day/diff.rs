@@ -12,7 +12,7 @@ pub(super) const OVERLAY: u64 = 5;
 
 /// A change of one side of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct BookStep {
     pub(super) action: u64,
     pub(super) side: Side,
     /// Position from 1.
@@ -29,25 +29,25 @@ pub(super) fn by_level(
     after: &[Level],
     depth: usize,
     overlays: bool,
-) -> Vec<Step> {
+) -> Vec<BookStep> {
     let mut steps = Vec::new();
     let mut told = before.to_vec();
     let stays = |level: &Level| after.iter().any(|other| other.price == level.price);
     let better = told.iter().take_while(|level| !stays(level)).count();
     if better > 1 {
         let content = told[better - 1];
-        steps.push(Step { action: DELETE_THRU, side, level: better as u32, content });
+        steps.push(BookStep { action: DELETE_THRU, side, level: better as u32, content });
         told.drain(..better);
     }
     let kept = told.iter().rposition(stays).map_or(0, |last| last + 1);
     if told.len() - kept > 1 {
         let content = told[kept];
-        steps.push(Step { action: DELETE_FROM, side, level: kept as u32 + 1, content });
+        steps.push(BookStep { action: DELETE_FROM, side, level: kept as u32 + 1, content });
         told.truncate(kept);
     }
     while let Some(at) = told.iter().position(|level| !stays(level)) {
         let content = told.remove(at);
-        steps.push(Step { action: DELETE, side, level: at as u32 + 1, content });
+        steps.push(BookStep { action: DELETE, side, level: at as u32 + 1, content });
     }
     for (at, level) in after.iter().take(depth).enumerate() {
         let action = match told.get(at) {
@@ -62,17 +62,17 @@ pub(super) fn by_level(
                 NEW
             }
         };
-        steps.push(Step { action, side, level: at as u32 + 1, content: *level });
+        steps.push(BookStep { action, side, level: at as u32 + 1, content: *level });
     }
     debug_assert!(told.iter().eq(after.iter().take(depth)));
     steps
 }
 
 /// Returns the steps by price, deletes first. `after` contains the published levels.
-pub(super) fn by_price(side: Side, before: &[Level], after: &[Level]) -> Vec<Step> {
+pub(super) fn by_price(side: Side, before: &[Level], after: &[Level]) -> Vec<BookStep> {
     let gone = before.iter().filter(|old| after.iter().all(|new| new.price != old.price));
-    let step = |action, content: &Level| Step { action, side, level: 0, content: *content };
-    let mut steps: Vec<Step> = gone.map(|level| step(DELETE, level)).collect();
+    let step = |action, content: &Level| BookStep { action, side, level: 0, content: *content };
+    let mut steps: Vec<BookStep> = gone.map(|level| step(DELETE, level)).collect();
     for level in after {
         match before.iter().find(|old| old.price == level.price) {
             Some(old) if old == level => {}

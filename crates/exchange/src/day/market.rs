@@ -1,11 +1,13 @@
 //! Generates the events of a day as messages.
 
-use super::diff::{self, Step};
-use super::messages::{self, Clock, Entry};
-use super::security::{MarketEntry, OrderChange, OrderTold, Security, SecurityName, TradingStatus};
-use super::truth::{DayTruth, Moment, TrueEvent};
-use super::{BookForm, BookKind, DayOptions, InstrumentKey};
-use crate::draft::Draft;
+use super::diff::{self, BookStep};
+use super::messages::{self, Clock, UpdateEntry};
+use super::security::{
+    DayOrderChange, DaySecurity, MarketEntry, OrderTold, SecurityName, TradingStatus,
+};
+use super::truth::{DayTruth, TrueEvent, UpdatePosition};
+use super::{BookForm, DayBookKind, DayOptions, InstrumentKeyKind};
+use crate::draft::MessageDraft;
 use crate::fix;
 use fastrand::Rng;
 use std::collections::{BTreeSet, VecDeque};
@@ -27,10 +29,10 @@ const SILENT_EVENTS_MAX: u32 = 20;
 
 /// The instruments of a channel.
 #[derive(Debug)]
-pub(super) struct Market {
-    pub(super) securities: Vec<Security>,
+pub(super) struct DayMarket {
+    pub(super) securities: Vec<DaySecurity>,
     names: Vec<Arc<SecurityName>>,
-    kinds: &'static [BookKind],
+    kinds: &'static [DayBookKind],
     random: Rng,
     order_id: u64,
     /// Status changes for the next messages.
@@ -38,20 +40,20 @@ pub(super) struct Market {
 }
 
 /// The books of an instrument before an event.
-type Books = Vec<[Vec<Level>; 2]>;
+type SecurityBooks = Vec<[Vec<Level>; 2]>;
 
-impl Market {
+impl DayMarket {
     pub(super) fn new(options: &DayOptions, mut random: Rng) -> Self {
         let counts = options.has_order_counts || options.books == BookForm::Orders;
         let security = |index| {
             let depth = options.depth_of(index as usize);
-            Security::new(name(index, options.key), depth, counts, &mut random)
+            DaySecurity::new(name(index, options.key), depth, counts, &mut random)
         };
-        let securities: Vec<Security> = (0..options.instruments).map(security).collect();
+        let securities: Vec<DaySecurity> = (0..options.instruments).map(security).collect();
         let names = securities.iter().map(|security| Arc::new(security.name.clone())).collect();
-        let kinds: &[BookKind] = match options.has_implied {
-            true => &[BookKind::Outright, BookKind::Implied],
-            false => &[BookKind::Outright],
+        let kinds: &[DayBookKind] = match options.has_implied {
+            true => &[DayBookKind::Outright, DayBookKind::Implied],
+            false => &[DayBookKind::Outright],
         };
         let (order_id, planned) = (FIRST_ORDER_ID, VecDeque::new());
         let mut market = Self { securities, names, kinds, random, order_id, planned };
@@ -75,14 +77,14 @@ impl Market {
     }
 
     /// Publishes all books to the truth.
-    pub(super) fn publish_all(&self, at: Moment, truth: &mut DayTruth) {
+    pub(super) fn publish_all(&self, at: UpdatePosition, truth: &mut DayTruth) {
         for index in 0..self.securities.len() {
             self.publish(at, index, truth);
             truth.set_status(index, None);
         }
     }
 
-    fn publish(&self, at: Moment, index: usize, truth: &mut DayTruth) {
+    fn publish(&self, at: UpdatePosition, index: usize, truth: &mut DayTruth) {
         for &kind in self.kinds {
             truth.set_book(at, index, kind, self.securities[index].true_book(kind));
         }
@@ -100,9 +102,9 @@ impl Market {
         &mut self,
         options: &DayOptions,
         clock: Clock,
-        at: Moment,
+        at: UpdatePosition,
         truth: &mut DayTruth,
-    ) -> Draft {
+    ) -> MessageDraft {
         let planned = self.planned.pop_front();
         let planned = planned.or_else(|| self.plan_status(options));
         if let Some((index, status)) = planned {
@@ -145,9 +147,9 @@ impl Market {
         index: usize,
         status: TradingStatus,
         clock: Clock,
-        at: Moment,
+        at: UpdatePosition,
         truth: &mut DayTruth,
-    ) -> Draft {
+    ) -> MessageDraft {
         let security = &mut self.securities[index];
         security.status = Some(status);
         let code = status.code();
@@ -162,9 +164,9 @@ impl Market {
         &mut self,
         options: &DayOptions,
         index: usize,
-        at: Moment,
+        at: UpdatePosition,
         truth: &mut DayTruth,
-    ) -> Vec<Entry> {
+    ) -> Vec<UpdateEntry> {
         let before = self.books(index);
         let told = self.securities[index].uncross();
         let mut entries = Vec::new();
@@ -177,10 +179,15 @@ impl Market {
     }
 
     /// Empties the books of an instrument, a session or the channel with one entry.
-    fn empty(&mut self, options: &DayOptions, at: Moment, truth: &mut DayTruth) -> Vec<Entry> {
-        let mut entry = Entry::new(diff::NEW, "J");
+    fn empty(
+        &mut self,
+        options: &DayOptions,
+        at: UpdatePosition,
+        truth: &mut DayTruth,
+    ) -> Vec<UpdateEntry> {
+        let mut entry = UpdateEntry::new(diff::NEW, "J");
         let index = self.random.usize(0..self.securities.len());
-        let is_by_session = options.key == InstrumentKey::SymbolAndSession;
+        let is_by_session = options.key == InstrumentKeyKind::SymbolAndSession;
         let of_session = self.securities[index].name.session;
         let emptied: Vec<usize> = match self.random.u8(0..100) {
             0..70 => {
@@ -203,7 +210,12 @@ impl Market {
     }
 
     /// Simulates events and returns at least one entry for them.
-    fn events(&mut self, options: &DayOptions, at: Moment, truth: &mut DayTruth) -> Vec<Entry> {
+    fn events(
+        &mut self,
+        options: &DayOptions,
+        at: UpdatePosition,
+        truth: &mut DayTruth,
+    ) -> Vec<UpdateEntry> {
         let mut entries = Vec::new();
         let mut touched = BTreeSet::new();
         let mut left = self.random.usize(1..=options.events_per_message_max.max(1));
@@ -251,9 +263,9 @@ impl Market {
         self.random.usize(0..count).min(self.random.usize(0..count))
     }
 
-    fn books(&self, index: usize) -> Books {
+    fn books(&self, index: usize) -> SecurityBooks {
         let security = &self.securities[index];
-        let levels = |kind: &BookKind| Side::ALL.map(|side| security.levels(side, *kind));
+        let levels = |kind: &DayBookKind| Side::ALL.map(|side| security.levels(side, *kind));
         self.kinds.iter().map(levels).collect()
     }
 
@@ -262,8 +274,8 @@ impl Market {
         &self,
         index: usize,
         told: &[MarketEntry],
-        entries: &mut Vec<Entry>,
-        at: Moment,
+        entries: &mut Vec<UpdateEntry>,
+        at: UpdatePosition,
         truth: &mut DayTruth,
     ) {
         let security = &self.securities[index];
@@ -277,12 +289,12 @@ impl Market {
                 _ => TrueEvent::Statistic { instrument, entry_type, price, size },
             };
             truth.push_event(at, event);
-            entries.push(Entry {
+            entries.push(UpdateEntry {
                 name: Some(self.names[index].clone()),
                 price,
                 size,
                 condition: told.condition,
-                ..Entry::new(diff::NEW, entry_type)
+                ..UpdateEntry::new(diff::NEW, entry_type)
             });
         }
     }
@@ -292,8 +304,8 @@ impl Market {
         &mut self,
         options: &DayOptions,
         index: usize,
-        before: &Books,
-        entries: &mut Vec<Entry>,
+        before: &SecurityBooks,
+        entries: &mut Vec<UpdateEntry>,
     ) {
         let orders = self.securities[index].take_orders();
         if options.books == BookForm::Orders {
@@ -318,38 +330,44 @@ impl Market {
         }
     }
 
-    fn order_entry(&self, index: usize, order: &OrderTold) -> Entry {
+    fn order_entry(&self, index: usize, order: &OrderTold) -> UpdateEntry {
         let exponent = self.securities[index].exponent;
         let action = match order.change {
-            OrderChange::New => diff::NEW,
-            OrderChange::Change => diff::CHANGE,
-            OrderChange::Delete => diff::DELETE,
+            DayOrderChange::New => diff::NEW,
+            DayOrderChange::Change => diff::CHANGE,
+            DayOrderChange::Delete => diff::DELETE,
         };
-        let stays = order.change != OrderChange::Delete;
-        Entry {
+        let stays = order.change != DayOrderChange::Delete;
+        UpdateEntry {
             name: Some(self.names[index].clone()),
             order_id: Some(order.id),
             price: stays.then_some(Amount { mantissa: order.price, exponent }),
             size: stays.then_some(Amount::integer(order.size as i64)),
-            ..Entry::new(action, fix::entry_type(order.side))
+            ..UpdateEntry::new(action, fix::entry_type(order.side))
         }
     }
 
-    fn level_entry(&self, index: usize, kind: BookKind, step: &Step, by_level: bool) -> Entry {
+    fn level_entry(
+        &self,
+        index: usize,
+        kind: DayBookKind,
+        step: &BookStep,
+        by_level: bool,
+    ) -> UpdateEntry {
         let stays = matches!(step.action, diff::NEW | diff::CHANGE | diff::OVERLAY);
-        Entry {
+        UpdateEntry {
             name: Some(self.names[index].clone()),
             kind,
             level: by_level.then_some(step.level),
             price: Some(step.content.price),
             size: stays.then_some(step.content.size),
             orders: step.content.orders.filter(|_| stays),
-            ..Entry::new(step.action, fix::entry_type(step.side))
+            ..UpdateEntry::new(step.action, fix::entry_type(step.side))
         }
     }
 
     /// Sets the RptSeq of the entries.
-    fn count(&mut self, options: &DayOptions, entries: &mut [Entry]) {
+    fn count(&mut self, options: &DayOptions, entries: &mut [UpdateEntry]) {
         for entry in entries {
             let Some(name) = &entry.name else { continue };
             let index = self.names.iter().position(|other| Arc::ptr_eq(other, name));
@@ -367,16 +385,16 @@ impl Market {
     }
 }
 
-fn name(index: u32, key: InstrumentKey) -> SecurityName {
+fn name(index: u32, key: InstrumentKeyKind) -> SecurityName {
     let number = FIRST_ID + index * ID_STEP;
     match key {
-        InstrumentKey::SecurityId => SecurityName {
+        InstrumentKeyKind::SecurityId => SecurityName {
             text: number.to_string(),
             number,
             symbol: format!("FUT{index:04}").into(),
             session: SESSIONS[0],
         },
-        InstrumentKey::SymbolAndSession => {
+        InstrumentKeyKind::SymbolAndSession => {
             let symbol = format!("SHR{:03}", index / 2);
             let session = SESSIONS[index as usize % 2];
             let text = format!("{symbol}:{session}");

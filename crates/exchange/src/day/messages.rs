@@ -1,8 +1,8 @@
 //! Messages of a day as drafts of [`ALL`](super::templates::ALL).
 
-use super::security::{Security, SecurityName};
-use super::{BookKind, InstrumentKey};
-use crate::draft::{Draft, Value};
+use super::security::{DaySecurity, SecurityName};
+use super::{DayBookKind, InstrumentKeyKind};
+use crate::draft::{DraftValue, MessageDraft};
 use crate::fix;
 use std::sync::Arc;
 use tickwire_feed::book::{Amount, Level, Side};
@@ -15,7 +15,7 @@ const MATURITY: u64 = 20_261_218;
 
 /// One entry of an update message.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct UpdateEntry {
     pub(super) action: u64,
     pub(super) entry_type: &'static str,
     /// `None` for an entry about a whole session or channel.
@@ -25,14 +25,14 @@ pub(super) struct Entry {
     pub(super) rpt_seq: Option<u64>,
     pub(super) level: Option<u32>,
     pub(super) order_id: Option<u64>,
-    pub(super) kind: BookKind,
+    pub(super) kind: DayBookKind,
     pub(super) price: Option<Amount>,
     pub(super) size: Option<Amount>,
     pub(super) orders: Option<u32>,
     pub(super) condition: Option<&'static str>,
 }
 
-impl Entry {
+impl UpdateEntry {
     /// Creates an entry with only action and type.
     pub(super) const fn new(action: u64, entry_type: &'static str) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Entry {
             rpt_seq: None,
             level: None,
             order_id: None,
-            kind: BookKind::Outright,
+            kind: DayBookKind::Outright,
             price: None,
             size: None,
             orders: None,
@@ -75,47 +75,54 @@ impl Clock {
     }
 
     /// Returns MsgType, MsgSeqNum (set when the packet is known) and SendingTime.
-    fn header(self, msg_type: &'static str) -> Vec<Value> {
-        vec![Value::Text(msg_type), Value::UInt(0), Value::UInt(self.sending_time)]
+    fn header(self, msg_type: &'static str) -> Vec<DraftValue> {
+        vec![DraftValue::Text(msg_type), DraftValue::UInt(0), DraftValue::UInt(self.sending_time)]
     }
 }
 
-fn decimal(amount: Option<Amount>) -> Value {
-    amount.map_or(Value::Absent, |amount| Value::Decimal(amount.mantissa, amount.exponent))
+fn decimal(amount: Option<Amount>) -> DraftValue {
+    amount
+        .map_or(DraftValue::Absent, |amount| DraftValue::Decimal(amount.mantissa, amount.exponent))
 }
 
-fn integer(amount: Option<Amount>) -> Value {
-    amount.map_or(Value::Absent, |amount| Value::Int(amount.mantissa))
+fn integer(amount: Option<Amount>) -> DraftValue {
+    amount.map_or(DraftValue::Absent, |amount| DraftValue::Int(amount.mantissa))
 }
 
-fn text(text: Option<&'static str>) -> Value {
-    text.map_or(Value::Absent, Value::Text)
+fn text(text: Option<&'static str>) -> DraftValue {
+    text.map_or(DraftValue::Absent, DraftValue::Text)
 }
 
 /// Returns SecurityID, Symbol and TradingSessionID.
-fn key(name: &SecurityName) -> [Value; 3] {
-    let symbol = Value::Name(name.symbol.clone());
-    [Value::UInt(name.number.into()), symbol, Value::Text(name.session)]
+fn key(name: &SecurityName) -> [DraftValue; 3] {
+    let symbol = DraftValue::Name(name.symbol.clone());
+    [DraftValue::UInt(name.number.into()), symbol, DraftValue::Text(name.session)]
 }
 
-fn order_id(id: Option<u64>, key: InstrumentKey) -> Value {
+fn order_id(id: Option<u64>, key: InstrumentKeyKind) -> DraftValue {
     match (id, key) {
-        (None, _) => Value::Absent,
-        (Some(id), InstrumentKey::SecurityId) => Value::UInt(id),
-        (Some(id), InstrumentKey::SymbolAndSession) => Value::Name(format!("O{id}").into()),
+        (None, _) => DraftValue::Absent,
+        (Some(id), InstrumentKeyKind::SecurityId) => DraftValue::UInt(id),
+        (Some(id), InstrumentKeyKind::SymbolAndSession) => {
+            DraftValue::Name(format!("O{id}").into())
+        }
     }
 }
 
 /// Creates a MDIncrementalRefresh.
-pub(super) fn updates(entries: &[Entry], by: InstrumentKey, clock: Clock) -> Draft {
-    let entry = |entry: &Entry| {
+pub(super) fn updates(
+    entries: &[UpdateEntry],
+    by: InstrumentKeyKind,
+    clock: Clock,
+) -> MessageDraft {
+    let entry = |entry: &UpdateEntry| {
         let [id, symbol, session] = match (&entry.name, entry.session) {
             (Some(name), _) => key(name),
-            (None, session) => [Value::Absent, Value::Absent, text(session)],
+            (None, session) => [DraftValue::Absent, DraftValue::Absent, text(session)],
         };
         vec![
-            Value::UInt(entry.action),
-            Value::Text(entry.entry_type),
+            DraftValue::UInt(entry.action),
+            DraftValue::Text(entry.entry_type),
             order_id(entry.order_id, by),
             id,
             symbol,
@@ -125,40 +132,40 @@ pub(super) fn updates(entries: &[Entry], by: InstrumentKey, clock: Clock) -> Dra
             decimal(entry.price),
             integer(entry.size),
             fix::optional(entry.orders.map(u64::from)),
-            Value::Text(IMPLIED).when(entry.kind == BookKind::Implied),
+            DraftValue::Text(IMPLIED).when(entry.kind == DayBookKind::Implied),
             text(entry.condition),
-            Value::UInt(clock.entry_time),
+            DraftValue::UInt(clock.entry_time),
         ]
     };
     let mut fields = clock.header("X");
-    fields.push(Value::UInt(1));
-    fields.push(Value::Sequence(entries.iter().map(entry).collect()));
-    Draft { template: "MDIncrementalRefresh", fields }
+    fields.push(DraftValue::UInt(1));
+    fields.push(DraftValue::Sequence(entries.iter().map(entry).collect()));
+    MessageDraft { template: "MDIncrementalRefresh", fields }
 }
 
 /// Splits a message of updates into fragments of at most `entries_max` entries. Returns other
 /// messages whole.
-pub(super) fn divided(draft: Draft, entries_max: usize) -> Vec<Draft> {
-    let Some(Value::Sequence(entries)) = draft.fields.last() else { return vec![draft] };
+pub(super) fn divided(draft: MessageDraft, entries_max: usize) -> Vec<MessageDraft> {
+    let Some(DraftValue::Sequence(entries)) = draft.fields.last() else { return vec![draft] };
     if draft.template != "MDIncrementalRefresh" || entries.len() <= entries_max {
         return vec![draft];
     }
     let count = entries.len().div_ceil(entries_max);
     let header = &draft.fields[..draft.fields.len() - 2];
-    let fragment = |(entries, number): (&[Vec<Value>], usize)| {
-        let is_last = Value::UInt((number == count).into());
+    let fragment = |(entries, number): (&[Vec<DraftValue>], usize)| {
+        let is_last = DraftValue::UInt((number == count).into());
         let mut fields = header.to_vec();
-        fields.extend([is_last, Value::Sequence(entries.to_vec())]);
-        Draft { template: draft.template, fields }
+        fields.extend([is_last, DraftValue::Sequence(entries.to_vec())]);
+        MessageDraft { template: draft.template, fields }
     };
     entries.chunks(entries_max).zip(1..).map(fragment).collect()
 }
 
 /// Returns the number of trades and statistics in a message of updates.
-pub(super) fn events_in(draft: &Draft) -> usize {
-    let Some(Value::Sequence(entries)) = draft.fields.last() else { return 0 };
+pub(super) fn events_in(draft: &MessageDraft) -> usize {
+    let Some(DraftValue::Sequence(entries)) = draft.fields.last() else { return 0 };
     let is_event =
-        |entry: &&Vec<Value>| !matches!(entry.get(1), Some(Value::Text("0" | "1" | "J")));
+        |entry: &&Vec<DraftValue>| !matches!(entry.get(1), Some(DraftValue::Text("0" | "1" | "J")));
     entries.iter().filter(is_event).count()
 }
 
@@ -172,21 +179,21 @@ pub(super) struct SnapshotHead {
 
 /// Creates a MDSnapshotFullRefresh with these entries.
 pub(super) fn snapshot(
-    security: &Security,
+    security: &DaySecurity,
     head: SnapshotHead,
-    entries: Vec<Vec<Value>>,
+    entries: Vec<Vec<DraftValue>>,
     clock: Clock,
-) -> Draft {
+) -> MessageDraft {
     let mut fields = clock.header("W");
     fields.extend([
-        Value::UInt(head.last_seq_num),
-        Value::UInt(head.is_last_fragment.into()),
-        Value::UInt(security.rpt_seq),
+        DraftValue::UInt(head.last_seq_num),
+        DraftValue::UInt(head.is_last_fragment.into()),
+        DraftValue::UInt(security.rpt_seq),
     ]);
     fields.extend(key(&security.name));
     fields.push(fix::optional(head.depth.map(u64::from)));
-    fields.push(Value::Sequence(entries));
-    Draft { template: "MDSnapshotFullRefresh", fields }
+    fields.push(DraftValue::Sequence(entries));
+    MessageDraft { template: "MDSnapshotFullRefresh", fields }
 }
 
 /// Creates a snapshot entry for a price level; `level` counts from 1.
@@ -194,16 +201,16 @@ pub(super) fn snapshot_level(
     side: Side,
     level: u64,
     content: &Level,
-    kind: BookKind,
-) -> Vec<Value> {
+    kind: DayBookKind,
+) -> Vec<DraftValue> {
     vec![
-        Value::Text(fix::entry_type(side)),
-        Value::Absent,
-        Value::UInt(level),
+        DraftValue::Text(fix::entry_type(side)),
+        DraftValue::Absent,
+        DraftValue::UInt(level),
         decimal(Some(content.price)),
         integer(Some(content.size)),
         fix::optional(content.orders.map(u64::from)),
-        Value::Text(IMPLIED).when(kind == BookKind::Implied),
+        DraftValue::Text(IMPLIED).when(kind == DayBookKind::Implied),
     ]
 }
 
@@ -213,16 +220,16 @@ pub(super) fn snapshot_order(
     id: u64,
     price: Amount,
     size: u64,
-    by: InstrumentKey,
-) -> Vec<Value> {
+    by: InstrumentKeyKind,
+) -> Vec<DraftValue> {
     vec![
-        Value::Text(fix::entry_type(side)),
+        DraftValue::Text(fix::entry_type(side)),
         order_id(Some(id), by),
-        Value::Absent,
+        DraftValue::Absent,
         decimal(Some(price)),
-        Value::Int(size as i64),
-        Value::Absent,
-        Value::Absent,
+        DraftValue::Int(size as i64),
+        DraftValue::Absent,
+        DraftValue::Absent,
     ]
 }
 
@@ -231,65 +238,69 @@ pub(super) fn snapshot_other(
     entry_type: &'static str,
     price: Option<Amount>,
     size: Option<Amount>,
-) -> Vec<Value> {
+) -> Vec<DraftValue> {
     vec![
-        Value::Text(entry_type),
-        Value::Absent,
-        Value::Absent,
+        DraftValue::Text(entry_type),
+        DraftValue::Absent,
+        DraftValue::Absent,
         decimal(price),
         integer(size),
-        Value::Absent,
-        Value::Absent,
+        DraftValue::Absent,
+        DraftValue::Absent,
     ]
 }
 
 /// Creates a SecurityStatus.
-pub(super) fn status(name: &SecurityName, status: u32, clock: Clock) -> Draft {
+pub(super) fn status(name: &SecurityName, status: u32, clock: Clock) -> MessageDraft {
     let mut fields = clock.header("f");
     fields.extend(key(name));
-    fields.push(Value::UInt(status.into()));
-    Draft { template: "SecurityStatus", fields }
+    fields.push(DraftValue::UInt(status.into()));
+    MessageDraft { template: "SecurityStatus", fields }
 }
 
 /// Creates a TradingSessionStatus.
-pub(super) fn session_status(status: u64, clock: Clock) -> Draft {
+pub(super) fn session_status(status: u64, clock: Clock) -> MessageDraft {
     let mut fields = clock.header("h");
-    fields.push(Value::UInt(status));
-    Draft { template: "TradingSessionStatus", fields }
+    fields.push(DraftValue::UInt(status));
+    MessageDraft { template: "TradingSessionStatus", fields }
 }
 
 /// Creates a SecurityDefinition. `implied_depth` is `Some` if the feed has implied levels.
 pub(super) fn definition(
-    security: &Security,
+    security: &DaySecurity,
     count: usize,
     implied_depth: Option<u32>,
     clock: Clock,
-) -> Draft {
+) -> MessageDraft {
     let feed_type = |name, depth: Option<u32>| {
         let book_type = if depth.is_some() { 2 } else { 3 };
-        vec![Value::Text(name), fix::optional(depth.map(u64::from)), Value::UInt(book_type)]
+        vec![
+            DraftValue::Text(name),
+            fix::optional(depth.map(u64::from)),
+            DraftValue::UInt(book_type),
+        ]
     };
     let mut feed_types = vec![feed_type("GBX", security.depth)];
     feed_types.extend(implied_depth.map(|depth| feed_type("GBI", Some(depth))));
     let mut fields = clock.header("d");
-    fields.push(Value::UInt(count as u64));
+    fields.push(DraftValue::UInt(count as u64));
     fields.extend(key(&security.name));
     fields.extend([
-        Value::Decimal(security.tick, security.exponent),
-        Value::UInt(MATURITY),
-        Value::Sequence(feed_types),
+        DraftValue::Decimal(security.tick, security.exponent),
+        DraftValue::UInt(MATURITY),
+        DraftValue::Sequence(feed_types),
     ]);
-    Draft { template: "SecurityDefinition", fields }
+    MessageDraft { template: "SecurityDefinition", fields }
 }
 
 /// Creates a SequenceReset.
-pub(super) fn sequence_reset(new_seq_no: u64, clock: Clock) -> Draft {
+pub(super) fn sequence_reset(new_seq_no: u64, clock: Clock) -> MessageDraft {
     let mut fields = clock.header("4");
-    fields.push(Value::UInt(new_seq_no));
-    Draft { template: "SequenceReset", fields }
+    fields.push(DraftValue::UInt(new_seq_no));
+    MessageDraft { template: "SequenceReset", fields }
 }
 
 /// Creates a Heartbeat.
-pub(super) fn heartbeat(clock: Clock) -> Draft {
-    Draft { template: "Heartbeat", fields: clock.header("0") }
+pub(super) fn heartbeat(clock: Clock) -> MessageDraft {
+    MessageDraft { template: "Heartbeat", fields: clock.header("0") }
 }

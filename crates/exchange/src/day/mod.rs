@@ -10,17 +10,17 @@
 //! # Examples
 //!
 //! ```
-//! use tickwire_exchange::day::{BookKind, Channel, Day, DayOptions};
+//! use tickwire_exchange::day::{Day, DayBookKind, DayChannel, DayOptions};
 //!
 //! let mut day = Day::new(&DayOptions { packets: 100, ..DayOptions::futures() })?;
 //! let mut updates = 0;
 //! while let Some(packet) = day.next_packet()? {
-//!     updates += u32::from(packet.channel == Channel::Updates);
+//!     updates += u32::from(packet.channel == DayChannel::Updates);
 //! }
 //! assert_eq!(updates, 100);
-//! let book = day.truth().book("20000", BookKind::Outright).expect("the first instrument");
+//! let book = day.truth().book("20000", DayBookKind::Outright).expect("the first instrument");
 //! assert!(!book.bids.is_empty());
-//! # Ok::<(), tickwire_exchange::Error>(())
+//! # Ok::<(), tickwire_exchange::ExchangeError>(())
 //! ```
 
 mod diff;
@@ -35,15 +35,17 @@ mod templates;
 mod tests;
 mod truth;
 
-pub use options::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers};
+pub use options::{
+    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKeyKind, SequenceNumbers,
+};
 pub use security::TradingStatus;
-pub use truth::{DayTruth, Moment, TrueEvent};
+pub use truth::{DayTruth, TrueEvent, UpdatePosition};
 
 use crate::binding::Binding;
-use crate::draft::Draft;
-use crate::error::Error;
+use crate::draft::MessageDraft;
+use crate::error::ExchangeError;
 use fastrand::Rng;
-use market::Market;
+use market::DayMarket;
 use messages::Clock;
 use packer::ChannelPacker;
 use std::collections::VecDeque;
@@ -57,7 +59,7 @@ const SESSION_CLOSED: u64 = 3;
 
 /// The kind of levels in a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BookKind {
+pub enum DayBookKind {
     /// Orders for the instrument itself.
     Outright,
     /// Levels implied by orders for other instruments (QuoteCondition K).
@@ -66,7 +68,7 @@ pub enum BookKind {
 
 /// A channel of packets with its own sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Channel {
+pub enum DayChannel {
     /// Updates, status and day changes; lines A and B carry the same packets.
     Updates,
     /// Snapshots.
@@ -79,7 +81,7 @@ pub enum Channel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayPacket {
     /// Its channel.
-    pub channel: Channel,
+    pub channel: DayChannel,
     /// Number of day changes before it.
     pub epoch: u32,
     /// Sequence number of the packet, or of its first message if messages are numbered; `None` for
@@ -93,7 +95,7 @@ pub struct DayPacket {
     /// Length of the preamble in bytes.
     pub preamble_bytes: usize,
     /// The messages before encoding.
-    pub messages: Vec<Draft>,
+    pub messages: Vec<MessageDraft>,
 }
 
 /// A step of the day's plan.
@@ -114,7 +116,7 @@ pub struct Day {
     options: DayOptions,
     templates: String,
     binding: Binding,
-    market: Market,
+    market: DayMarket,
     truth: DayTruth,
     updates: ChannelPacker,
     snapshots: ChannelPacker,
@@ -145,16 +147,16 @@ impl Day {
     /// Creates a day before its first packet.
     ///
     /// # Errors
-    /// [`Error`] if the options contradict each other.
-    pub fn new(options: &DayOptions) -> Result<Self, Error> {
+    /// [`ExchangeError`] if the options contradict each other.
+    pub fn new(options: &DayOptions) -> Result<Self, ExchangeError> {
         options.check()?;
         let templates = templates::of(options);
         let binding = Binding::new(&compiled(templates::ALL)?, compiled(&templates)?)?;
         let mut random = Rng::with_seed(options.seed);
-        let market = Market::new(options, random.fork());
+        let market = DayMarket::new(options, random.fork());
         let names = market.securities.iter().map(|security| Arc::from(&*security.name.text));
         let mut truth = DayTruth::new(names, options.keeps_history);
-        market.publish_all(Moment::default(), &mut truth);
+        market.publish_all(UpdatePosition::default(), &mut truth);
         let framing = options.wire_framing();
         let numbers_messages = options.sequence == SequenceNumbers::Messages;
         let packer = |first| ChannelPacker::new(&binding, framing, numbers_messages, first);
@@ -210,8 +212,8 @@ impl Day {
     /// Returns the next packet; `None` after the last.
     ///
     /// # Errors
-    /// [`Error::Encode`] if a value does not fit the templates: a defect of this crate.
-    pub fn next_packet(&mut self) -> Result<Option<DayPacket>, Error> {
+    /// [`ExchangeError::Encode`] if a value does not fit the templates: a defect of this crate.
+    pub fn next_packet(&mut self) -> Result<Option<DayPacket>, ExchangeError> {
         loop {
             if let Some(packet) = self.ready.pop_front() {
                 return Ok(Some(packet));
@@ -269,7 +271,7 @@ impl Day {
         changes.get(index as usize).copied().filter(|_| self.packets >= at)
     }
 
-    fn perform(&mut self, task: Task) -> Result<(), Error> {
+    fn perform(&mut self, task: Task) -> Result<(), ExchangeError> {
         match task {
             Task::DayChange(change) => self.change_day(change),
             Task::Definition(index) => self.define(index),
@@ -278,7 +280,7 @@ impl Day {
             Task::Snapshot(index) => self.snapshot(index),
             Task::SnapshotReset => {
                 let draft = messages::sequence_reset(1, self.clock());
-                self.send(Channel::Snapshots, vec![draft])?;
+                self.send(DayChannel::Snapshots, vec![draft])?;
                 self.snapshots.next = 1;
                 Ok(())
             }
@@ -290,11 +292,15 @@ impl Day {
         Clock::new(self.now_ns)
     }
 
-    fn send(&mut self, channel: Channel, mut drafts: Vec<Draft>) -> Result<(), Error> {
+    fn send(
+        &mut self,
+        channel: DayChannel,
+        mut drafts: Vec<MessageDraft>,
+    ) -> Result<(), ExchangeError> {
         let packer = match channel {
-            Channel::Updates => &mut self.updates,
-            Channel::Snapshots => &mut self.snapshots,
-            Channel::Instruments => &mut self.instruments,
+            DayChannel::Updates => &mut self.updates,
+            DayChannel::Snapshots => &mut self.snapshots,
+            DayChannel::Instruments => &mut self.instruments,
         };
         let (seq_num, bytes) = packer.pack(&self.binding, &mut drafts)?;
         self.push(channel, Some(seq_num), bytes, drafts);
@@ -303,10 +309,10 @@ impl Day {
 
     fn push(
         &mut self,
-        channel: Channel,
+        channel: DayChannel,
         seq_num: Option<u64>,
         bytes: Vec<u8>,
-        messages: Vec<Draft>,
+        messages: Vec<MessageDraft>,
     ) {
         self.ready.push_back(DayPacket {
             channel,
@@ -319,13 +325,13 @@ impl Day {
         });
         // No two packets have the same time.
         self.now_ns += self.random.u64(1..1_000);
-        if channel == Channel::Updates {
+        if channel == DayChannel::Updates {
             self.updated_ns = self.now_ns;
         }
     }
 
     /// Advances the clock to the next packet of updates, with heartbeats if the gap is long.
-    fn pause(&mut self) -> Result<(), Error> {
+    fn pause(&mut self) -> Result<(), ExchangeError> {
         let mean = self.options.gap_ns;
         let gap_ns = match self.random.u32(0..1_000) {
             // Bursts, and rarely a long silence.
@@ -344,7 +350,7 @@ impl Day {
                 self.send_updates(vec![draft])?;
             } else {
                 let bytes = self.updates.pack_unnumbered(&self.binding, &draft)?;
-                self.push(Channel::Updates, None, bytes, vec![draft]);
+                self.push(DayChannel::Updates, None, bytes, vec![draft]);
             }
         }
         self.now_ns = self.now_ns.max(until_ns);
@@ -352,15 +358,15 @@ impl Day {
     }
 
     /// Sends a packet of updates that changes no book.
-    fn send_updates(&mut self, drafts: Vec<Draft>) -> Result<(), Error> {
+    fn send_updates(&mut self, drafts: Vec<MessageDraft>) -> Result<(), ExchangeError> {
         for index in 0..drafts.len() as u32 {
             let seq_num = self.updates.next;
-            self.truth.end_message(Moment { epoch: self.epoch, seq_num, index });
+            self.truth.end_message(UpdatePosition { epoch: self.epoch, seq_num, index });
         }
-        self.send(Channel::Updates, drafts)
+        self.send(DayChannel::Updates, drafts)
     }
 
-    fn update(&mut self) -> Result<(), Error> {
+    fn update(&mut self) -> Result<(), ExchangeError> {
         self.packets += 1;
         let clock = self.clock();
         let messages = self.random.usize(1..=self.options.messages_per_packet_max.max(1));
@@ -384,11 +390,11 @@ impl Day {
             self.note_parts(at, &parts);
             drafts.extend(fragments);
         }
-        self.send(Channel::Updates, drafts)
+        self.send(DayChannel::Updates, drafts)
     }
 
     /// Records in the truth that the events of moment `at` are sent in several messages.
-    fn note_parts(&mut self, at: Moment, parts: &[(Moment, usize)]) {
+    fn note_parts(&mut self, at: UpdatePosition, parts: &[(UpdatePosition, usize)]) {
         if parts.len() > 1 {
             self.truth.divide(at, parts);
         }
@@ -396,13 +402,17 @@ impl Day {
     }
 
     /// Returns the moment after message `index` of the next packet of updates.
-    fn next_moment(&self, index: usize) -> Moment {
-        Moment { epoch: self.epoch, seq_num: self.updates.next, index: index as u32 }
+    fn next_moment(&self, index: usize) -> UpdatePosition {
+        UpdatePosition { epoch: self.epoch, seq_num: self.updates.next, index: index as u32 }
     }
 
     /// Sends the first fragment of a transaction after other messages, and each further fragment in
     /// a separate packet.
-    fn send_apart(&mut self, mut drafts: Vec<Draft>, fragments: Vec<Draft>) -> Result<(), Error> {
+    fn send_apart(
+        &mut self,
+        mut drafts: Vec<MessageDraft>,
+        fragments: Vec<MessageDraft>,
+    ) -> Result<(), ExchangeError> {
         let by_message = self.options.sequence == SequenceNumbers::Messages;
         let first = drafts.len();
         let packet_numbers = if by_message { first as u64 + 1 } else { 1 };
@@ -411,31 +421,35 @@ impl Day {
         for (number, fragment) in (0..).zip(&fragments) {
             let moment = match number {
                 0 => at,
-                _ => Moment { seq_num: at.seq_num + packet_numbers + number - 1, index: 0, ..at },
+                _ => UpdatePosition {
+                    seq_num: at.seq_num + packet_numbers + number - 1,
+                    index: 0,
+                    ..at
+                },
             };
             parts.push((moment, messages::events_in(fragment)));
         }
         self.note_parts(at, &parts);
         let mut fragments = fragments.into_iter();
         drafts.extend(fragments.next());
-        self.send(Channel::Updates, drafts)?;
-        fragments.try_for_each(|fragment| self.send(Channel::Updates, vec![fragment]))
+        self.send(DayChannel::Updates, drafts)?;
+        fragments.try_for_each(|fragment| self.send(DayChannel::Updates, vec![fragment]))
     }
 
-    fn change_day(&mut self, change: DayChange) -> Result<(), Error> {
+    fn change_day(&mut self, change: DayChange) -> Result<(), ExchangeError> {
         self.packets += 1;
         let drafts = vec![messages::sequence_reset(change.new_seq_no, self.clock())];
         self.send_updates(drafts)?;
         self.epoch += 1;
         self.updates.next = change.new_seq_no;
         self.market.begin_session(change.restarts_rpt_seq);
-        let at = Moment { epoch: self.epoch, ..Moment::default() };
+        let at = UpdatePosition { epoch: self.epoch, ..UpdatePosition::default() };
         self.market.publish_all(at, &mut self.truth);
         self.truth.begin_session(at);
         Ok(())
     }
 
-    fn tell_session(&mut self, status: u64) -> Result<(), Error> {
+    fn tell_session(&mut self, status: u64) -> Result<(), ExchangeError> {
         if !self.options.has_status {
             return Ok(());
         }
@@ -443,27 +457,27 @@ impl Day {
         self.send_updates(drafts)
     }
 
-    fn define(&mut self, index: usize) -> Result<(), Error> {
+    fn define(&mut self, index: usize) -> Result<(), ExchangeError> {
         let count = self.market.securities.len();
         let implied = self.options.has_implied.then_some(security::IMPLIED_DEPTH);
         let security = &self.market.securities[index];
         let draft = messages::definition(security, count, implied, self.clock());
-        self.send(Channel::Instruments, vec![draft])
+        self.send(DayChannel::Instruments, vec![draft])
     }
 
-    fn snapshot(&mut self, index: usize) -> Result<(), Error> {
+    fn snapshot(&mut self, index: usize) -> Result<(), ExchangeError> {
         let last_seq_num = self.updates.next.saturating_sub(1);
         let security = &self.market.securities[index];
         let clock = self.clock();
         for draft in snapshots::fragments(security, &self.options, last_seq_num, clock) {
-            self.send(Channel::Snapshots, vec![draft])?;
+            self.send(DayChannel::Snapshots, vec![draft])?;
         }
         Ok(())
     }
 }
 
 impl Iterator for Day {
-    type Item = Result<DayPacket, Error>;
+    type Item = Result<DayPacket, ExchangeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let packet = self.next_packet();
@@ -475,7 +489,7 @@ impl Iterator for Day {
     }
 }
 
-fn compiled(xml: &str) -> Result<Arc<Program>, Error> {
+fn compiled(xml: &str) -> Result<Arc<Program>, ExchangeError> {
     let set = TemplateSet::parse(xml).expect("the template file of days is right");
     Ok(Arc::new(Program::compile(set)?))
 }

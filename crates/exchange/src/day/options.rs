@@ -1,8 +1,8 @@
 //! Options of a day.
 
-use crate::error::Error;
+use crate::error::ExchangeError;
 use crate::packer::checked_reset;
-use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
+use tickwire_feed::framing::{Framing, FramingResetPolicy, Preset};
 
 /// Maximum number of instruments of a day.
 const INSTRUMENTS_MAX: u32 = 10_000;
@@ -30,7 +30,7 @@ pub enum BookForm {
 
 /// The fields by which messages identify instruments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstrumentKey {
+pub enum InstrumentKeyKind {
     /// SecurityID (48), a number.
     SecurityId,
     /// Symbol (55) and TradingSessionID (336), as at MOEX ASTS: a symbol trades in up to two
@@ -85,7 +85,7 @@ pub struct DayOptions {
     /// Form of the books.
     pub books: BookForm,
     /// Identification of instruments.
-    pub key: InstrumentKey,
+    pub key: InstrumentKeyKind,
     /// True if every entry carries its instrument's RptSeq (83); otherwise only sequence numbers
     /// reveal a gap.
     pub has_rpt_seq: bool,
@@ -108,7 +108,7 @@ pub struct DayOptions {
     /// in one message, without field 893.
     pub transaction_entries_max: Option<usize>,
     /// True if the templates also contain the fields that no message of the day uses, so that all
-    /// days have the same templates. Only with [`InstrumentKey::SecurityId`].
+    /// days have the same templates. Only with [`InstrumentKeyKind::SecurityId`].
     pub has_unused_fields: bool,
     /// True if a SequenceReset ends every snapshot cycle, so that the numbers of snapshots restart
     /// at 1.
@@ -155,7 +155,7 @@ impl DayOptions {
             messages_per_packet_max: 1,
             events_per_message_max: 4,
             books: BookForm::Levels { depths: vec![10] },
-            key: InstrumentKey::SecurityId,
+            key: InstrumentKeyKind::SecurityId,
             has_rpt_seq: true,
             sequence: SequenceNumbers::Packets,
             framing: Preset::Cme.framing(),
@@ -187,7 +187,7 @@ impl DayOptions {
     pub fn shares() -> Self {
         Self {
             books: BookForm::Orders,
-            key: InstrumentKey::SymbolAndSession,
+            key: InstrumentKeyKind::SymbolAndSession,
             framing: Preset::MoexAsts.framing(),
             has_order_counts: false,
             fragment_entries_max: Some(20),
@@ -201,7 +201,7 @@ impl DayOptions {
     pub fn wire_framing(&self) -> Framing {
         match self.sequence {
             SequenceNumbers::Packets => self.framing,
-            SequenceNumbers::Messages => Framing::new().reset(ResetPolicy::Packet),
+            SequenceNumbers::Messages => Framing::new().reset(FramingResetPolicy::Packet),
         }
     }
 
@@ -215,46 +215,54 @@ impl DayOptions {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), ExchangeError> {
         if !(1..=INSTRUMENTS_MAX).contains(&self.instruments) {
             let securities = self.instruments;
-            return Err(Error::Securities { securities, securities_max: INSTRUMENTS_MAX });
+            return Err(ExchangeError::Securities { securities, securities_max: INSTRUMENTS_MAX });
         }
         let last = self.day_changes.iter().map(|change| change.new_seq_no);
         let first = last.chain([self.first_seq_num]).max().unwrap_or(0);
         let messages = self.packets.saturating_mul(self.messages_per_packet_max as u64);
         let last = first.saturating_add(messages.saturating_mul(2));
         if last > u32::MAX.into() {
-            return Err(Error::SeqNumTooLarge { last });
+            return Err(ExchangeError::SeqNumTooLarge { last });
         }
         if self.sequence == SequenceNumbers::Packets {
             checked_reset(&self.framing)?;
         }
         let needs_numbers = self.heartbeats == Heartbeats::Unnumbered;
         if needs_numbers && self.sequence != SequenceNumbers::Messages {
-            return Err(Error::DayOption("unnumbered heartbeats need SequenceNumbers::Messages"));
+            return Err(ExchangeError::DayOption(
+                "unnumbered heartbeats need SequenceNumbers::Messages",
+            ));
         }
         if self.has_implied && self.books == BookForm::Orders {
-            return Err(Error::DayOption("orders are never implied: choose levels or prices"));
+            return Err(ExchangeError::DayOption(
+                "orders are never implied: choose levels or prices",
+            ));
         }
         let depths = (0..self.instruments.min(16) as usize).map(|index| self.depth_of(index));
         let is_depth_wrong = depths.flatten().any(|depth| !(1..=100).contains(&depth));
         let has_no_depth = matches!(&self.books, BookForm::Levels { depths } if depths.is_empty());
         if is_depth_wrong || has_no_depth {
-            return Err(Error::DayOption("books have 1 to 100 levels per side"));
+            return Err(ExchangeError::DayOption("books have 1 to 100 levels per side"));
         }
         if self.fragment_entries_max == Some(0) {
-            return Err(Error::DayOption("a fragment of a snapshot has at least one entry"));
+            return Err(ExchangeError::DayOption(
+                "a fragment of a snapshot has at least one entry",
+            ));
         }
         if self.transaction_entries_max == Some(0) {
-            return Err(Error::DayOption("a message of updates has at least one entry"));
+            return Err(ExchangeError::DayOption("a message of updates has at least one entry"));
         }
-        if self.has_unused_fields && self.key != InstrumentKey::SecurityId {
-            return Err(Error::DayOption("has_unused_fields needs InstrumentKey::SecurityId"));
+        if self.has_unused_fields && self.key != InstrumentKeyKind::SecurityId {
+            return Err(ExchangeError::DayOption(
+                "has_unused_fields needs InstrumentKey::SecurityId",
+            ));
         }
         let is_gap_wrong = |ns: u64| ns == 0 || ns > GAP_NS_MAX;
         if is_gap_wrong(self.gap_ns) || is_gap_wrong(self.heartbeat_interval_ns) {
-            return Err(Error::DayOption(
+            return Err(ExchangeError::DayOption(
                 "gap_ns and heartbeat_interval_ns must be above 0 and at most a day",
             ));
         }

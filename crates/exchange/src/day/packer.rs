@@ -1,8 +1,8 @@
 //! Numbers and encodes the packets of one channel.
 
 use crate::binding::Binding;
-use crate::draft::Draft;
-use crate::error::Error;
+use crate::draft::MessageDraft;
+use crate::error::ExchangeError;
 use crate::packer::{encode, number, write_preamble};
 use tickwire_fast::{Encoder, EncoderOptions, MessageBuilder, ResetPolicy};
 use tickwire_feed::framing::{self, Framing};
@@ -25,7 +25,7 @@ impl ChannelPacker {
         first_seq_num: u64,
     ) -> Self {
         let reset = match framing.reset_policy() {
-            framing::ResetPolicy::Message => ResetPolicy::Message,
+            framing::FramingResetPolicy::Message => ResetPolicy::Message,
             _ => ResetPolicy::Packet,
         };
         let options = EncoderOptions::default().reset(reset);
@@ -44,8 +44,8 @@ impl ChannelPacker {
     pub(super) fn pack(
         &mut self,
         binding: &Binding,
-        drafts: &mut [Draft],
-    ) -> Result<(u64, Vec<u8>), Error> {
+        drafts: &mut [MessageDraft],
+    ) -> Result<(u64, Vec<u8>), ExchangeError> {
         let seq_num = self.next;
         let mut bytes = vec![0; self.framing.preamble_bytes()];
         self.encoder.begin_packet();
@@ -63,8 +63,8 @@ impl ChannelPacker {
     pub(super) fn pack_unnumbered(
         &mut self,
         binding: &Binding,
-        draft: &Draft,
-    ) -> Result<Vec<u8>, Error> {
+        draft: &MessageDraft,
+    ) -> Result<Vec<u8>, ExchangeError> {
         let mut bytes = vec![0; self.framing.preamble_bytes()];
         self.encoder.begin_packet();
         encode(binding, &mut self.builder, &mut self.encoder, draft, &mut bytes)?;

@@ -1,6 +1,6 @@
 //! One instrument of a day: its orders, implied levels, status, and its possible events.
 
-use super::BookKind;
+use super::DayBookKind;
 use crate::truth::TrueBook;
 use fastrand::Rng;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl TradingStatus {
 
 /// The change of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OrderChange {
+pub(super) enum DayOrderChange {
     New,
     Change,
     Delete,
@@ -55,7 +55,7 @@ pub(super) enum OrderChange {
 /// An order after a change; size 0 if it was removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderTold {
-    pub(super) change: OrderChange,
+    pub(super) change: DayOrderChange,
     pub(super) side: Side,
     pub(super) id: u64,
     pub(super) price: i64,
@@ -76,13 +76,13 @@ pub(super) struct MarketEntry {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Order {
+struct DayOrder {
     id: u64,
     size: u64,
 }
 
 /// Orders by price in ticks, oldest first.
-type Orders = BTreeMap<i64, Vec<Order>>;
+type OrdersByPrice = BTreeMap<i64, Vec<DayOrder>>;
 
 /// The identification of an instrument.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ pub(super) struct SecurityName {
 
 /// An instrument with its true book.
 #[derive(Clone, Debug)]
-pub(super) struct Security {
+pub(super) struct DaySecurity {
     pub(super) name: SecurityName,
     /// Levels per side that the feed publishes; `None` for all.
     pub(super) depth: Option<u32>,
@@ -107,7 +107,7 @@ pub(super) struct Security {
     /// The last published status; `None` before the first one of the session.
     pub(super) status: Option<TradingStatus>,
     fair: i64,
-    orders: [Orders; 2],
+    orders: [OrdersByPrice; 2],
     implied: [BTreeMap<i64, u64>; 2],
     has_order_counts: bool,
     /// Order changes since [`take_orders`](Self::take_orders).
@@ -126,7 +126,7 @@ const fn index(side: Side) -> usize {
     }
 }
 
-impl Security {
+impl DaySecurity {
     pub(super) fn new(
         name: SecurityName,
         depth: Option<u32>,
@@ -169,9 +169,9 @@ impl Security {
     }
 
     /// Returns all levels, including those beyond the published depth.
-    pub(super) fn levels(&self, side: Side, kind: BookKind) -> Vec<Level> {
+    pub(super) fn levels(&self, side: Side, kind: DayBookKind) -> Vec<Level> {
         let counts = self.has_order_counts;
-        let outright = |(price, orders): (&i64, &Vec<Order>)| Level {
+        let outright = |(price, orders): (&i64, &Vec<DayOrder>)| Level {
             price: self.amount(*price),
             size: Amount::integer(orders.iter().map(|order| order.size).sum::<u64>() as i64),
             orders: counts.then_some(orders.len() as u32),
@@ -182,23 +182,27 @@ impl Security {
             orders: None,
         };
         match (kind, side) {
-            (BookKind::Outright, Side::Bid) => self.orders[0].iter().rev().map(outright).collect(),
-            (BookKind::Outright, Side::Offer) => self.orders[1].iter().map(outright).collect(),
-            (BookKind::Implied, Side::Bid) => self.implied[0].iter().rev().map(implied).collect(),
-            (BookKind::Implied, Side::Offer) => self.implied[1].iter().map(implied).collect(),
+            (DayBookKind::Outright, Side::Bid) => {
+                self.orders[0].iter().rev().map(outright).collect()
+            }
+            (DayBookKind::Outright, Side::Offer) => self.orders[1].iter().map(outright).collect(),
+            (DayBookKind::Implied, Side::Bid) => {
+                self.implied[0].iter().rev().map(implied).collect()
+            }
+            (DayBookKind::Implied, Side::Offer) => self.implied[1].iter().map(implied).collect(),
         }
     }
 
     /// Returns the levels per side that the feed publishes.
-    pub(super) fn depth_of(&self, kind: BookKind) -> usize {
+    pub(super) fn depth_of(&self, kind: DayBookKind) -> usize {
         match kind {
-            BookKind::Outright => self.depth.map_or(usize::MAX, |depth| depth as usize),
-            BookKind::Implied => IMPLIED_DEPTH as usize,
+            DayBookKind::Outright => self.depth.map_or(usize::MAX, |depth| depth as usize),
+            DayBookKind::Implied => IMPLIED_DEPTH as usize,
         }
     }
 
     /// Returns the book to the published depth.
-    pub(super) fn true_book(&self, kind: BookKind) -> TrueBook {
+    pub(super) fn true_book(&self, kind: DayBookKind) -> TrueBook {
         let depth = self.depth_of(kind);
         let levels = |side| {
             let mut levels = self.levels(side, kind);
@@ -215,10 +219,10 @@ impl Security {
 
     /// Returns every order of a side, best price first, oldest first.
     pub(super) fn all_orders(&self, side: Side) -> Vec<OrderTold> {
-        let told = |(price, orders): (&i64, &Vec<Order>)| {
+        let told = |(price, orders): (&i64, &Vec<DayOrder>)| {
             let price = *price * self.tick;
-            let new = |order: &Order| OrderTold {
-                change: OrderChange::New,
+            let new = |order: &DayOrder| OrderTold {
+                change: DayOrderChange::New,
                 side,
                 id: order.id,
                 price,
@@ -320,12 +324,12 @@ impl Security {
             }
         };
         *next_id += random.u64(1..4);
-        let order = Order { id: *next_id, size: random.u64(1..=SIZE_MAX) };
+        let order = DayOrder { id: *next_id, size: random.u64(1..=SIZE_MAX) };
         self.orders[index(side)].entry(price).or_default().push(order);
-        self.tell(OrderChange::New, side, price, order);
+        self.tell(DayOrderChange::New, side, price, order);
     }
 
-    fn tell(&mut self, change: OrderChange, side: Side, price: i64, order: Order) {
+    fn tell(&mut self, change: DayOrderChange, side: Side, price: i64, order: DayOrder) {
         let price = price * self.tick;
         self.changed.push(OrderTold { change, side, id: order.id, price, size: order.size });
     }
@@ -342,7 +346,7 @@ impl Security {
         let Some(level) = self.orders[index(side)].get_mut(&price) else { return };
         level[position].size = random.u64(1..=SIZE_MAX);
         let order = level[position];
-        self.tell(OrderChange::Change, side, price, order);
+        self.tell(DayOrderChange::Change, side, price, order);
     }
 
     fn cancel(&mut self, random: &mut Rng, side: Side) {
@@ -354,11 +358,11 @@ impl Security {
     fn remove(&mut self, side: Side, price: i64, position: usize) {
         let orders = &mut self.orders[index(side)];
         let Some(level) = orders.get_mut(&price) else { return };
-        let order = Order { size: 0, ..level.remove(position) };
+        let order = DayOrder { size: 0, ..level.remove(position) };
         if level.is_empty() {
             orders.remove(&price);
         }
-        self.tell(OrderChange::Delete, side, price, order);
+        self.tell(DayOrderChange::Delete, side, price, order);
     }
 
     /// Cancels some of the best levels, or all levels from some position on.
@@ -388,7 +392,7 @@ impl Security {
             } else {
                 level[0].size -= taken;
                 let order = level[0];
-                self.tell(OrderChange::Change, side, price, order);
+                self.tell(DayOrderChange::Change, side, price, order);
             }
         }
         size - left

@@ -1,18 +1,18 @@
 //! Whole books, in one message or in fragments.
 
 use super::messages::{self, Clock, SnapshotHead};
-use super::security::Security;
-use super::{BookForm, BookKind, DayOptions};
-use crate::draft::{Draft, Value};
+use super::security::DaySecurity;
+use super::{BookForm, DayBookKind, DayOptions};
+use crate::draft::{DraftValue, MessageDraft};
 use tickwire_feed::book::{Amount, Side};
 
 /// Returns the snapshot of an instrument after update `last_seq_num` of the channel.
 pub(super) fn fragments(
-    security: &Security,
+    security: &DaySecurity,
     options: &DayOptions,
     last_seq_num: u64,
     clock: Clock,
-) -> Vec<Draft> {
+) -> Vec<MessageDraft> {
     let mut entries = match options.books {
         BookForm::Orders => orders(security, options),
         BookForm::Levels { .. } | BookForm::Prices { .. } => levels(security, options),
@@ -37,8 +37,8 @@ pub(super) fn fragments(
     fragments.collect()
 }
 
-fn levels(security: &Security, options: &DayOptions) -> Vec<Vec<Value>> {
-    let kinds = [BookKind::Outright, BookKind::Implied];
+fn levels(security: &DaySecurity, options: &DayOptions) -> Vec<Vec<DraftValue>> {
+    let kinds = [DayBookKind::Outright, DayBookKind::Implied];
     let count = if options.has_implied { 2 } else { 1 };
     let mut entries = Vec::new();
     for &kind in &kinds[..count] {
@@ -53,7 +53,7 @@ fn levels(security: &Security, options: &DayOptions) -> Vec<Vec<Value>> {
     entries
 }
 
-fn orders(security: &Security, options: &DayOptions) -> Vec<Vec<Value>> {
+fn orders(security: &DaySecurity, options: &DayOptions) -> Vec<Vec<DraftValue>> {
     let entry = |side, order: &super::security::OrderTold| {
         let price = Amount { mantissa: order.price, exponent: security.exponent };
         messages::snapshot_order(side, order.id, price, order.size, options.key)

@@ -1,6 +1,6 @@
 //! Template files of days with the fields of their feeds.
 
-use super::{BookForm, DayOptions, Heartbeats, InstrumentKey};
+use super::{BookForm, DayOptions, Heartbeats, InstrumentKeyKind};
 
 /// All fields of any day. Lines marked `always` are in every feed.
 pub(super) const ALL: &str = include_str!("../../templates/day.xml");
@@ -32,9 +32,9 @@ pub(super) fn of(options: &DayOptions) -> String {
 }
 
 /// Adapts the type of MDEntryID: a number with SecurityID, text with Symbol.
-fn typed(line: &str, key: InstrumentKey) -> String {
+fn typed(line: &str, key: InstrumentKeyKind) -> String {
     match key {
-        InstrumentKey::SymbolAndSession if line.contains("id=\"278\"") => {
+        InstrumentKeyKind::SymbolAndSession if line.contains("id=\"278\"") => {
             line.replace("uInt64", "string").replace("<delta/>", "<copy/>")
         }
         _ => line.to_owned(),
@@ -43,8 +43,8 @@ fn typed(line: &str, key: InstrumentKey) -> String {
 
 fn unused_tags(options: &DayOptions) -> Vec<u32> {
     let mut unused = match options.key {
-        InstrumentKey::SecurityId => vec![55, 336],
-        InstrumentKey::SymbolAndSession => vec![48],
+        InstrumentKeyKind::SecurityId => vec![55, 336],
+        InstrumentKeyKind::SymbolAndSession => vec![48],
     };
     let mut leave_out = |tag, is_unused: bool| unused.extend(is_unused.then_some(tag));
     leave_out(83, !options.has_rpt_seq);

@@ -1,7 +1,7 @@
 //! The messages of a day build the books of its truth.
 
 use super::*;
-use crate::draft::Value;
+use crate::draft::DraftValue;
 use std::collections::BTreeMap;
 use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
 use tickwire_feed::book::{Amount, Level, Side};
@@ -10,7 +10,7 @@ use tickwire_feed::framing::{Framing, Preset};
 /// Builds books from messages as simply as possible.
 #[derive(Default)]
 struct Naive {
-    levels: BTreeMap<(String, BookKind, bool), Vec<Level>>,
+    levels: BTreeMap<(String, DayBookKind, bool), Vec<Level>>,
     orders: BTreeMap<(String, u64), (bool, Level)>,
     rpt_seq: BTreeMap<String, u64>,
 }
@@ -29,46 +29,49 @@ mod at {
     pub(super) const CONDITION: usize = 11;
 }
 
-fn uint(value: &Value) -> Option<u64> {
+fn uint(value: &DraftValue) -> Option<u64> {
     match value {
-        Value::UInt(value) => Some(*value),
-        Value::Name(text) => Some(text[1..].parse().unwrap()),
+        DraftValue::UInt(value) => Some(*value),
+        DraftValue::Name(text) => Some(text[1..].parse().unwrap()),
         _ => None,
     }
 }
 
-fn amount(value: &Value) -> Option<Amount> {
+fn amount(value: &DraftValue) -> Option<Amount> {
     match value {
-        Value::Decimal(mantissa, exponent) => {
+        DraftValue::Decimal(mantissa, exponent) => {
             Some(Amount { mantissa: *mantissa, exponent: *exponent })
         }
-        Value::Int(value) => Some(Amount::integer(*value)),
+        DraftValue::Int(value) => Some(Amount::integer(*value)),
         _ => None,
     }
 }
 
-fn name(fields: &[Value], key: InstrumentKey) -> Option<String> {
+fn name(fields: &[DraftValue], key: InstrumentKeyKind) -> Option<String> {
     match (key, &fields[0], &fields[1], &fields[2]) {
-        (InstrumentKey::SecurityId, Value::UInt(id), ..) => Some(id.to_string()),
-        (InstrumentKey::SymbolAndSession, _, Value::Name(symbol), Value::Text(session)) => {
-            Some(format!("{symbol}:{session}"))
-        }
+        (InstrumentKeyKind::SecurityId, DraftValue::UInt(id), ..) => Some(id.to_string()),
+        (
+            InstrumentKeyKind::SymbolAndSession,
+            _,
+            DraftValue::Name(symbol),
+            DraftValue::Text(session),
+        ) => Some(format!("{symbol}:{session}")),
         _ => None,
     }
 }
 
 impl Naive {
-    fn entry(&mut self, entry: &[Value], day: &Day) {
+    fn entry(&mut self, entry: &[DraftValue], day: &Day) {
         let key = day.options().key;
         let name = name(&entry[at::NAME..], key);
-        let Value::Text(entry_type) = entry[at::TYPE] else { panic!("a type") };
+        let DraftValue::Text(entry_type) = entry[at::TYPE] else { panic!("a type") };
         if let (Some(name), Some(rpt_seq)) = (&name, uint(&entry[at::RPT_SEQ])) {
             let before = self.rpt_seq.insert(name.clone(), rpt_seq);
             assert!(before.is_none_or(|before| before + 1 == rpt_seq), "{name} {rpt_seq}");
         }
         if entry_type == "J" {
             let session = match &entry[at::NAME + 2] {
-                Value::Text(session) if key == InstrumentKey::SymbolAndSession => *session,
+                DraftValue::Text(session) if key == InstrumentKeyKind::SymbolAndSession => *session,
                 _ => "",
             };
             let is_other = |other: &String| match &name {
@@ -92,13 +95,13 @@ impl Naive {
             return;
         }
         let kind = match entry[at::CONDITION] {
-            Value::Text("K") => BookKind::Implied,
-            _ => BookKind::Outright,
+            DraftValue::Text("K") => DayBookKind::Implied,
+            _ => DayBookKind::Outright,
         };
         let index = name.parse::<usize>().map_or(0, |number| (number - 20_000) / 7);
         let depth = match kind {
-            BookKind::Outright => day.options().depth_of(index),
-            BookKind::Implied => Some(2),
+            DayBookKind::Outright => day.options().depth_of(index),
+            DayBookKind::Implied => Some(2),
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
         let levels = self.levels.entry((name, kind, side == 0)).or_default();
@@ -117,7 +120,7 @@ impl Naive {
         assert!(before.is_none_or(|(side, _)| side == is_bid));
     }
 
-    fn levels(&self, name: &str, kind: BookKind, is_bid: bool, by_order: bool) -> Vec<Level> {
+    fn levels(&self, name: &str, kind: DayBookKind, is_bid: bool, by_order: bool) -> Vec<Level> {
         if !by_order {
             let key = (name.to_owned(), kind, is_bid);
             return self.levels.get(&key).cloned().unwrap_or_default();
@@ -246,7 +249,7 @@ fn decoder(day: &Day) -> Decoder {
     Decoder::with_options(day.program().clone(), options)
 }
 
-fn check(naive: &Naive, day: &Day, name: &str, kind: BookKind) {
+fn check(naive: &Naive, day: &Day, name: &str, kind: DayBookKind) {
     let Some(truth) = day.truth().book(name, kind) else { return };
     let by_order = day.options().books == BookForm::Orders;
     for side in Side::ALL {
@@ -267,7 +270,7 @@ fn updates_build_the_true_books() {
         let (mut epoch, mut crossed) = (0, 0);
         while let Some(packet) = day.next_packet().unwrap() {
             decode_all(&mut decoder, &day, &packet);
-            if packet.channel != Channel::Updates {
+            if packet.channel != DayChannel::Updates {
                 continue;
             }
             if std::mem::replace(&mut epoch, packet.epoch) != packet.epoch {
@@ -276,7 +279,9 @@ fn updates_build_the_true_books() {
                 naive = Naive { rpt_seq, ..Naive::default() };
             }
             for draft in packet.messages.iter().filter(|d| d.template == "MDIncrementalRefresh") {
-                let Some(Value::Sequence(entries)) = draft.fields.last() else { panic!("entries") };
+                let Some(DraftValue::Sequence(entries)) = draft.fields.last() else {
+                    panic!("entries")
+                };
                 entries.iter().for_each(|entry| naive.entry(entry, &day));
             }
             if packet.messages.iter().any(|draft| draft.template == "SequenceReset")
@@ -286,10 +291,10 @@ fn updates_build_the_true_books() {
             }
             for name in day.truth().names() {
                 let rpt_seq = naive.rpt_seq.get(&**name).copied().unwrap_or(0);
-                let book = day.truth().book(name, BookKind::Outright).unwrap();
+                let book = day.truth().book(name, DayBookKind::Outright).unwrap();
                 assert!(rpt_seq == book.rpt_seq || rpt_seq == 0, "{name}");
-                check(&naive, &day, name, BookKind::Outright);
-                check(&naive, &day, name, BookKind::Implied);
+                check(&naive, &day, name, DayBookKind::Outright);
+                check(&naive, &day, name, DayBookKind::Implied);
                 let best = book.bids.first().zip(book.offers.first());
                 crossed += u32::from(best.is_some_and(|(bid, offer)| bid.price > offer.price));
             }
@@ -299,7 +304,7 @@ fn updates_build_the_true_books() {
 }
 
 /// True if a transaction continues in the next message.
-fn continues(draft: &Draft) -> bool {
+fn continues(draft: &MessageDraft) -> bool {
     draft.template == "MDIncrementalRefresh" && uint(&draft.fields[3]) == Some(0)
 }
 
@@ -311,18 +316,18 @@ fn a_transaction_comes_in_fragments_of_one_packet_or_of_several() {
         let (mut events, mut fragments, mut within_packets) = (BTreeMap::new(), 0, 0);
         let mut ends = Vec::new();
         while let Some(packet) = day.next_packet().unwrap() {
-            let Some(seq_num) = packet.seq_num.filter(|_| packet.channel == Channel::Updates)
+            let Some(seq_num) = packet.seq_num.filter(|_| packet.channel == DayChannel::Updates)
             else {
                 continue;
             };
             for (index, draft) in (0..).zip(&packet.messages) {
-                let at = Moment { epoch: packet.epoch, seq_num, index };
+                let at = UpdatePosition { epoch: packet.epoch, seq_num, index };
                 match draft.template {
                     "MDIncrementalRefresh" => events.insert(at, messages::events_in(draft)),
                     "SecurityStatus" => events.insert(at, 1),
                     _ => None,
                 };
-                let Some(Value::Sequence(entries)) = draft.fields.last() else { continue };
+                let Some(DraftValue::Sequence(entries)) = draft.fields.last() else { continue };
                 assert!(Some(entries.len()) <= options.transaction_entries_max);
                 fragments += u32::from(continues(draft));
                 if !continues(draft) {
@@ -333,12 +338,12 @@ fn a_transaction_comes_in_fragments_of_one_packet_or_of_several() {
                 u32::from(packet.messages.len() > 1 && continues(&packet.messages[0]));
         }
         assert!(fragments > 2 * within_packets && within_packets > 10);
-        let mut told: BTreeMap<Moment, usize> = BTreeMap::new();
+        let mut told: BTreeMap<UpdatePosition, usize> = BTreeMap::new();
         day.truth().events().iter().for_each(|(at, _)| *told.entry(*at).or_default() += 1);
         events.retain(|_, count| *count > 0);
         assert_eq!(told, events);
-        let history = day.truth().history("20000", BookKind::Outright);
-        let first = Moment::default();
+        let history = day.truth().history("20000", DayBookKind::Outright);
+        let first = UpdatePosition::default();
         assert!(history.iter().all(|(at, _)| *at == first || ends.binary_search(at).is_ok()));
     }
 }
@@ -352,11 +357,12 @@ fn snapshots_hold_the_true_books() {
         while let Some(packet) = day.next_packet().unwrap() {
             decode_all(&mut decoder, &day, &packet);
             let draft = &packet.messages[0];
-            if packet.channel != Channel::Snapshots || draft.template != "MDSnapshotFullRefresh" {
+            if packet.channel != DayChannel::Snapshots || draft.template != "MDSnapshotFullRefresh"
+            {
                 continue;
             }
             fragments += 1;
-            let Some(Value::Sequence(piece)) = draft.fields.last() else { panic!("entries") };
+            let Some(DraftValue::Sequence(piece)) = draft.fields.last() else { panic!("entries") };
             entries.extend(piece.iter().cloned());
             if uint(&draft.fields[4]) == Some(0) {
                 continue;
@@ -365,13 +371,13 @@ fn snapshots_hold_the_true_books() {
             let name = name(&draft.fields[6..], options.key).expect("an instrument");
             let mut naive = Naive::default();
             for entry in entries.drain(..) {
-                let mut update = vec![Value::UInt(0), entry[0].clone(), entry[1].clone()];
+                let mut update = vec![DraftValue::UInt(0), entry[0].clone(), entry[1].clone()];
                 update.extend_from_slice(&draft.fields[6..9]);
-                update.extend([Value::Absent, Value::Absent]);
+                update.extend([DraftValue::Absent, DraftValue::Absent]);
                 update.extend_from_slice(&entry[3..7]);
                 naive.entry(&update, &day);
             }
-            for kind in [BookKind::Outright, BookKind::Implied] {
+            for kind in [DayBookKind::Outright, DayBookKind::Implied] {
                 check(&naive, &day, &name, kind);
             }
         }
@@ -387,14 +393,14 @@ fn the_truth_of_any_moment_is_kept() {
     let mut seen = Vec::new();
     while let Some(packet) = day.next_packet().unwrap() {
         let truth = day.truth();
-        if packet.channel == Channel::Updates && truth.moment().epoch == packet.epoch {
-            let book = truth.book("20007", BookKind::Outright).unwrap().clone();
+        if packet.channel == DayChannel::Updates && truth.moment().epoch == packet.epoch {
+            let book = truth.book("20007", DayBookKind::Outright).unwrap().clone();
             seen.push((truth.moment(), book));
         }
     }
     assert!(seen.len() > 800);
     for (moment, book) in seen {
-        assert_eq!(day.truth().book_at(moment, "20007", BookKind::Outright), Some(&book));
+        assert_eq!(day.truth().book_at(moment, "20007", DayBookKind::Outright), Some(&book));
     }
     assert!(day.truth().events().is_sorted_by_key(|(moment, _)| *moment));
 }
@@ -418,7 +424,7 @@ fn numbers_count_packets_or_messages_and_start_again() {
     for options in days() {
         let mut day = Day::new(&options).unwrap();
         let mut next = BTreeMap::new();
-        next.insert(Channel::Updates as u8, options.first_seq_num);
+        next.insert(DayChannel::Updates as u8, options.first_seq_num);
         let mut silence = 0;
         let (mut last_ns, mut heartbeats) = (options.start_ns, 0);
         while let Some(packet) = day.next_packet().unwrap() {
@@ -431,7 +437,7 @@ fn numbers_count_packets_or_messages_and_start_again() {
             for draft in packet.messages.iter().filter(|draft| draft.template == "SequenceReset") {
                 *expected = uint(&draft.fields[3]).unwrap();
             }
-            if packet.channel == Channel::Updates {
+            if packet.channel == DayChannel::Updates {
                 silence = silence.max(packet.sent_ns - last_ns);
                 last_ns = packet.sent_ns;
                 heartbeats += u32::from(packet.messages[0].template == "Heartbeat");

@@ -1,6 +1,6 @@
 //! The true state of a day after each message.
 
-use super::BookKind;
+use super::DayBookKind;
 use crate::truth::TrueBook;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tickwire_feed::book::Amount;
 
 /// A moment in the feed of updates: after message `index` of packet `seq_num` in session `epoch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment {
+pub struct UpdatePosition {
     /// Number of day changes so far.
     pub epoch: u32,
     /// Sequence number of the packet, or of its first message if messages are numbered.
@@ -53,9 +53,9 @@ pub enum TrueEvent {
 #[derive(Debug)]
 struct InstrumentTruth {
     name: Arc<str>,
-    books: BTreeMap<BookKind, TrueBook>,
+    books: BTreeMap<DayBookKind, TrueBook>,
     /// Versions of each book with the moments they became valid, ascending.
-    history: BTreeMap<BookKind, Vec<(Moment, TrueBook)>>,
+    history: BTreeMap<DayBookKind, Vec<(UpdatePosition, TrueBook)>>,
     status: Option<u32>,
     last_trade: Option<(Amount, Amount)>,
 }
@@ -67,9 +67,9 @@ pub struct DayTruth {
     instruments: Vec<InstrumentTruth>,
     indexes: BTreeMap<Arc<str>, usize>,
     keeps_history: bool,
-    moment: Moment,
+    moment: UpdatePosition,
     messages: u64,
-    events: Vec<(Moment, TrueEvent)>,
+    events: Vec<(UpdatePosition, TrueEvent)>,
 }
 
 impl DayTruth {
@@ -84,11 +84,17 @@ impl DayTruth {
         let instruments: Vec<InstrumentTruth> = names.map(known).collect();
         let named = instruments.iter().enumerate();
         let indexes = named.map(|(index, known)| (known.name.clone(), index)).collect();
-        let moment = Moment::default();
+        let moment = UpdatePosition::default();
         Self { instruments, indexes, keeps_history, moment, messages: 0, events: Vec::new() }
     }
 
-    pub(super) fn set_book(&mut self, at: Moment, index: usize, kind: BookKind, book: TrueBook) {
+    pub(super) fn set_book(
+        &mut self,
+        at: UpdatePosition,
+        index: usize,
+        kind: DayBookKind,
+        book: TrueBook,
+    ) {
         let known = &mut self.instruments[index];
         if self.keeps_history {
             known.history.entry(kind).or_default().push((at, book.clone()));
@@ -100,7 +106,7 @@ impl DayTruth {
         self.instruments[index].status = status;
     }
 
-    pub(super) fn push_event(&mut self, at: Moment, event: TrueEvent) {
+    pub(super) fn push_event(&mut self, at: UpdatePosition, event: TrueEvent) {
         if let TrueEvent::Trade { instrument, price, size } = &event
             && let Some(index) = self.indexes.get(instrument)
         {
@@ -113,7 +119,7 @@ impl DayTruth {
 
     /// Distributes the events recorded for `at` over several messages: each moment in `parts` gets
     /// its number of events, and books become valid with the last moment.
-    pub(super) fn divide(&mut self, at: Moment, parts: &[(Moment, usize)]) {
+    pub(super) fn divide(&mut self, at: UpdatePosition, parts: &[(UpdatePosition, usize)]) {
         let Some((last, _)) = parts.last() else { return };
         for history in self.instruments.iter_mut().flat_map(|known| known.history.values_mut()) {
             for (moment, _) in history.iter_mut().rev().take_while(|(moment, _)| *moment == at) {
@@ -128,12 +134,12 @@ impl DayTruth {
         }
     }
 
-    pub(super) fn end_message(&mut self, at: Moment) {
+    pub(super) fn end_message(&mut self, at: UpdatePosition) {
         self.moment = at;
         self.messages += 1;
     }
 
-    pub(super) fn begin_session(&mut self, at: Moment) {
+    pub(super) fn begin_session(&mut self, at: UpdatePosition) {
         self.moment = at;
     }
 
@@ -147,7 +153,7 @@ impl DayTruth {
     }
 
     /// Returns the moment of the last message.
-    pub fn moment(&self) -> Moment {
+    pub fn moment(&self) -> UpdatePosition {
         self.moment
     }
 
@@ -159,7 +165,7 @@ impl DayTruth {
 
     /// Returns the current book of an instrument; `None` for an unknown name or a kind that the
     /// feed does not have.
-    pub fn book(&self, name: &str, kind: BookKind) -> Option<&TrueBook> {
+    pub fn book(&self, name: &str, kind: DayBookKind) -> Option<&TrueBook> {
         self.known(name)?.books.get(&kind)
     }
 
@@ -175,7 +181,7 @@ impl DayTruth {
 
     /// Returns the book after message `at`. Requires
     /// [`keeps_history`](super::DayOptions::keeps_history).
-    pub fn book_at(&self, at: Moment, name: &str, kind: BookKind) -> Option<&TrueBook> {
+    pub fn book_at(&self, at: UpdatePosition, name: &str, kind: DayBookKind) -> Option<&TrueBook> {
         let history = self.history(name, kind);
         let later = history.partition_point(|(moment, _)| *moment <= at);
         history.get(later.checked_sub(1)?).map(|(_, book)| book)
@@ -183,14 +189,14 @@ impl DayTruth {
 
     /// Returns all versions of a book with their moments, ascending; empty without
     /// [`keeps_history`](super::DayOptions::keeps_history).
-    pub fn history(&self, name: &str, kind: BookKind) -> &[(Moment, TrueBook)] {
+    pub fn history(&self, name: &str, kind: DayBookKind) -> &[(UpdatePosition, TrueBook)] {
         let history = self.known(name).and_then(|known| known.history.get(&kind));
         history.map_or(&[], Vec::as_slice)
     }
 
     /// Returns all events with their moments; empty without
     /// [`keeps_history`](super::DayOptions::keeps_history).
-    pub fn events(&self) -> &[(Moment, TrueEvent)] {
+    pub fn events(&self) -> &[(UpdatePosition, TrueEvent)] {
         &self.events
     }
 }

@@ -4,7 +4,7 @@ use tickwire_feed::book::Side;
 
 /// The change of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OrderAction {
+pub(crate) enum OrderChangeAction {
     New,
     Change,
     Remove,
@@ -12,7 +12,7 @@ pub(crate) enum OrderAction {
 
 /// The change of a price level within the published depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LevelAction {
+pub(crate) enum DepthAction {
     New,
     Change,
     Delete,
@@ -20,7 +20,7 @@ pub(crate) enum LevelAction {
 
 /// A change that a feed may publish. Prices are mantissas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum MarketChange {
     /// For feeds of price levels.
     Depth(DepthChange),
     /// For feeds of individual orders.
@@ -30,7 +30,7 @@ pub(crate) enum Change {
 /// The change of one order; `size` is its remaining size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OrderChange {
-    pub(crate) action: OrderAction,
+    pub(crate) action: OrderChangeAction,
     pub(crate) side: Side,
     pub(crate) id: u32,
     pub(crate) price: i64,
@@ -43,7 +43,7 @@ pub(crate) enum DepthChange {
     /// A new highest or lowest trade of the session.
     Extreme { is_high: bool, price: i64 },
     /// `level` is 1 for the best.
-    Level { action: LevelAction, side: Side, level: u32, price: i64, size: u64, orders: u32 },
+    Level { action: DepthAction, side: Side, level: u32, price: i64, size: u64, orders: u32 },
     /// `aggressor` is the side of the incoming order.
     Trade { aggressor: Side, price: i64, size: u32, tick: Tick, volume: u64 },
 }

@@ -8,8 +8,8 @@ mod orders;
 mod profile;
 mod security;
 
-pub(crate) use change::{Change, DepthChange, LevelAction, OrderAction, Tick};
-pub(crate) use profile::Profile;
+pub(crate) use change::{DepthAction, DepthChange, MarketChange, OrderChangeAction, Tick};
+pub(crate) use profile::MarketProfile;
 pub(crate) use security::Security;
 
 use fastrand::Rng;
@@ -18,7 +18,7 @@ use fastrand::Rng;
 #[derive(Clone, Debug)]
 pub(crate) struct Market {
     pub(crate) random: Rng,
-    pub(crate) profile: Profile,
+    pub(crate) profile: MarketProfile,
     pub(crate) securities: Vec<Security>,
     /// Id of the newest order.
     pub(crate) order_id: u32,
@@ -33,7 +33,7 @@ const CLOSING_MS: u64 = 86_399_999;
 const FIRST_ORDER_ID: u32 = 1_000_000;
 
 impl Market {
-    pub(crate) fn new(profile: Profile, seed: u64) -> Self {
+    pub(crate) fn new(profile: MarketProfile, seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let securities = (0..profile.securities)
             .map(|index| Security::new(index, &profile, &mut random))

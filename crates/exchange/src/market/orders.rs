@@ -5,7 +5,7 @@ use tickwire_feed::book::Side;
 
 /// An order in the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct RestingOrder {
     pub(crate) id: u32,
     pub(crate) size: u32,
 }
@@ -15,14 +15,14 @@ pub(crate) struct Order {
 pub(crate) struct PriceLevel {
     /// In ticks.
     pub(crate) price: i64,
-    pub(crate) orders: VecDeque<Order>,
+    pub(crate) orders: VecDeque<RestingOrder>,
     /// Total size of the orders.
     pub(crate) size: u64,
 }
 
 /// The position of an added order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Added {
+pub(crate) struct AddedOrder {
     /// Index of its level, best first.
     pub(crate) index: usize,
     /// True if the order created the level.
@@ -59,25 +59,30 @@ impl BookSide {
     }
 
     /// Adds an order after the others of its price.
-    pub(crate) fn add(&mut self, price: i64, order: Order) -> Added {
+    pub(crate) fn add(&mut self, price: i64, order: RestingOrder) -> AddedOrder {
         match self.find(price) {
             Ok(index) => {
                 let level = &mut self.levels[index];
                 level.orders.push_back(order);
                 level.size += u64::from(order.size);
-                Added { index, is_new_level: false }
+                AddedOrder { index, is_new_level: false }
             }
             Err(index) => {
                 let orders = VecDeque::from([order]);
                 self.levels.insert(index, PriceLevel { price, orders, size: order.size.into() });
-                Added { index, is_new_level: true }
+                AddedOrder { index, is_new_level: true }
             }
         }
     }
 
     /// Reduces an order by `size`, at most by all of it. Returns the remaining order, and true if
     /// its level was removed.
-    pub(crate) fn take(&mut self, index: usize, position: usize, size: u32) -> (Order, bool) {
+    pub(crate) fn take(
+        &mut self,
+        index: usize,
+        position: usize,
+        size: u32,
+    ) -> (RestingOrder, bool) {
         let level = &mut self.levels[index];
         let order = &mut level.orders[position];
         let taken = size.min(order.size);

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 /// Properties of the securities of a feed.
 #[derive(Clone, Debug)]
-pub(crate) struct Profile {
+pub(crate) struct MarketProfile {
     /// Number of securities.
     pub(crate) securities: u32,
     /// SecurityID of the first.
@@ -26,7 +26,7 @@ pub(crate) struct Profile {
     pub(crate) lot: u32,
 }
 
-impl Profile {
+impl MarketProfile {
     pub(crate) fn size(&self, random: &mut Rng) -> u32 {
         self.lot * random.u32(self.lots.clone())
     }

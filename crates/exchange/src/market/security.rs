@@ -1,8 +1,8 @@
 //! One security: its book, its moving price, and its possible events.
 
-use super::change::{Change, DepthChange, LevelAction, OrderAction, OrderChange, Tick};
-use super::orders::{BookSide, Order};
-use super::profile::Profile;
+use super::change::{DepthAction, DepthChange, MarketChange, OrderChange, OrderChangeAction, Tick};
+use super::orders::{BookSide, RestingOrder};
+use super::profile::MarketProfile;
 use crate::truth::TrueBook;
 use fastrand::Rng;
 use tickwire_feed::book::{Amount, Level, Side};
@@ -22,7 +22,7 @@ const FAIR: std::ops::RangeInclusive<i64> = 200..=3_900_000;
 
 /// The part of a published trade that the book does not reflect yet.
 #[derive(Clone, Copy, Debug)]
-struct Fill {
+struct UnappliedFill {
     /// The side of the resting orders.
     side: Side,
     size: u32,
@@ -48,11 +48,11 @@ pub(crate) struct Security {
     low: i64,
     volume: u64,
     extreme: Option<bool>,
-    fill: Option<Fill>,
+    fill: Option<UnappliedFill>,
 }
 
 impl Security {
-    pub(crate) fn new(index: u32, profile: &Profile, random: &mut Rng) -> Self {
+    pub(crate) fn new(index: u32, profile: &MarketProfile, random: &mut Rng) -> Self {
         let fair = random.i64(profile.price_ticks.clone());
         Self {
             id: profile.first_id + index * profile.id_step,
@@ -139,15 +139,15 @@ impl Security {
     /// one) entries, and adds them to `changes`. Adds nothing if the event is not visible.
     pub(crate) fn act(
         &mut self,
-        profile: &Profile,
+        profile: &MarketProfile,
         random: &mut Rng,
         order_id: &mut u32,
         entries_max: usize,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<MarketChange>,
     ) {
         if let Some(is_high) = self.extreme.take() {
             let price = self.price(self.last);
-            changes.push(Change::Depth(DepthChange::Extreme { is_high, price }));
+            changes.push(MarketChange::Depth(DepthChange::Extreme { is_high, price }));
             return;
         }
         if let Some(fill) = self.fill.take() {
@@ -183,18 +183,18 @@ impl Security {
     /// Adds an order near the fair price that does not trade.
     pub(crate) fn add(
         &mut self,
-        profile: &Profile,
+        profile: &MarketProfile,
         random: &mut Rng,
         order_id: &mut u32,
         side: Side,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<MarketChange>,
     ) {
         let price = self.price_of_new(random, side);
         *order_id = order_id.wrapping_add(1);
-        let order = Order { id: *order_id, size: profile.size(random) };
+        let order = RestingOrder { id: *order_id, size: profile.size(random) };
         let added = self.side_mut(side).add(price, order);
-        let action = if added.is_new_level { LevelAction::New } else { LevelAction::Change };
-        changes.push(self.order_change(OrderAction::New, side, price, order));
+        let action = if added.is_new_level { DepthAction::New } else { DepthAction::Change };
+        changes.push(self.order_change(OrderChangeAction::New, side, price, order));
         self.push_level(action, side, added.index, changes);
     }
 
@@ -229,7 +229,7 @@ impl Security {
     }
 
     /// Reduces the size of a random order, if it is larger than 1.
-    pub(crate) fn reduce(&mut self, random: &mut Rng, side: Side, changes: &mut Vec<Change>) {
+    pub(crate) fn reduce(&mut self, random: &mut Rng, side: Side, changes: &mut Vec<MarketChange>) {
         let Some((index, position)) = self.any_order(random, side) else { return };
         let order = self.side(side).levels()[index].orders[position];
         if order.size < 2 {
@@ -244,7 +244,7 @@ impl Security {
         random: &mut Rng,
         side: Side,
         entries_max: usize,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<MarketChange>,
     ) {
         let Some((index, position)) = self.any_order(random, side) else { return };
         let levels = self.side(side).levels();
@@ -267,7 +267,7 @@ impl Security {
 
     /// Executes an incoming order against the best level of the other side. The book reflects it
     /// with the next event.
-    fn trade(&mut self, random: &mut Rng, entries_max: usize, changes: &mut Vec<Change>) {
+    fn trade(&mut self, random: &mut Rng, entries_max: usize, changes: &mut Vec<MarketChange>) {
         let (Some(bid), Some(offer)) = (self.bids.best(), self.offers.best()) else { return };
         // Bids at or above the fair price, and offers at or below it, are executed first.
         let side = match self.fair {
@@ -304,15 +304,21 @@ impl Security {
             self.high = self.high.max(price);
             self.low = self.low.min(price);
         }
-        self.fill = Some(Fill { side, size });
+        self.fill = Some(UnappliedFill { side, size });
         let (aggressor, volume) = (opposite(side), self.volume);
         let price = self.price(price);
-        changes.push(Change::Depth(DepthChange::Trade { aggressor, price, size, tick, volume }));
+        changes.push(MarketChange::Depth(DepthChange::Trade {
+            aggressor,
+            price,
+            size,
+            tick,
+            volume,
+        }));
     }
 
     /// Removes the traded size from the best level, oldest orders first, as one change of the
     /// level.
-    fn execute(&mut self, fill: Fill, changes: &mut Vec<Change>) {
+    fn execute(&mut self, fill: UnappliedFill, changes: &mut Vec<MarketChange>) {
         let side = fill.side;
         let mut left = fill.size;
         let mut is_gone = false;
@@ -322,14 +328,15 @@ impl Security {
             let (order, gone) = self.side_mut(side).take(0, 0, left);
             left -= before - order.size;
             is_gone = gone;
-            let action = if order.size == 0 { OrderAction::Remove } else { OrderAction::Change };
+            let action =
+                if order.size == 0 { OrderChangeAction::Remove } else { OrderChangeAction::Change };
             changes.push(self.order_change(action, side, price, order));
         }
         self.push_taken(is_gone, side, 0, price, changes);
     }
 
     /// Executes a trade of at most the first order of the best level immediately.
-    pub(crate) fn hit(&mut self, random: &mut Rng, side: Side, changes: &mut Vec<Change>) {
+    pub(crate) fn hit(&mut self, random: &mut Rng, side: Side, changes: &mut Vec<MarketChange>) {
         let Some(best) = self.side(side).levels().first() else { return };
         let first = best.orders[0].size;
         let size = if random.bool() { first } else { random.u32(1..=first) };
@@ -344,18 +351,25 @@ impl Security {
         index: usize,
         position: usize,
         size: u32,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<MarketChange>,
     ) {
         let price = self.side(side).levels()[index].price;
         let (order, is_gone) = self.side_mut(side).take(index, position, size);
-        let action = if order.size == 0 { OrderAction::Remove } else { OrderAction::Change };
+        let action =
+            if order.size == 0 { OrderChangeAction::Remove } else { OrderChangeAction::Change };
         changes.push(self.order_change(action, side, price, order));
         self.push_taken(is_gone, side, index, price, changes);
     }
 
-    fn order_change(&self, action: OrderAction, side: Side, price: i64, order: Order) -> Change {
+    fn order_change(
+        &self,
+        action: OrderChangeAction,
+        side: Side,
+        price: i64,
+        order: RestingOrder,
+    ) -> MarketChange {
         let (id, size) = (order.id, order.size);
-        Change::Order(OrderChange { action, side, id, price: self.price(price), size })
+        MarketChange::Order(OrderChange { action, side, id, price: self.price(price), size })
     }
 
     /// Adds the changes for a level that shrank or was removed, and for the level that thereby came
@@ -366,30 +380,36 @@ impl Security {
         side: Side,
         index: usize,
         price: i64,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<MarketChange>,
     ) {
         if !is_gone {
-            return self.push_level(LevelAction::Change, side, index, changes);
+            return self.push_level(DepthAction::Change, side, index, changes);
         }
         if index >= self.depth {
             return;
         }
-        let (action, level) = (LevelAction::Delete, index as u32 + 1);
+        let (action, level) = (DepthAction::Delete, index as u32 + 1);
         let price = self.price(price);
         let gone = DepthChange::Level { action, side, level, price, size: 0, orders: 0 };
-        changes.push(Change::Depth(gone));
+        changes.push(MarketChange::Depth(gone));
         if self.side(side).levels().len() >= self.depth {
-            self.push_level(LevelAction::New, side, self.depth - 1, changes);
+            self.push_level(DepthAction::New, side, self.depth - 1, changes);
         }
     }
 
     /// Adds the change for a level, if it is published.
-    fn push_level(&self, action: LevelAction, side: Side, index: usize, changes: &mut Vec<Change>) {
+    fn push_level(
+        &self,
+        action: DepthAction,
+        side: Side,
+        index: usize,
+        changes: &mut Vec<MarketChange>,
+    ) {
         if index >= self.depth {
             return;
         }
         let level = &self.side(side).levels()[index];
-        changes.push(Change::Depth(DepthChange::Level {
+        changes.push(MarketChange::Depth(DepthChange::Level {
             action,
             side,
             level: index as u32 + 1,

@@ -1,8 +1,8 @@
 //! One TCP connection of a replay client.
 
-use super::reply::{Reply, frame};
+use super::reply::{ReplyHeader, frame};
 use super::{FIX_BYTES_MAX, LogoutReason, ReplayServer};
-use tickwire_fix::{Framer, Limits, Message, Reader, Step, Tag};
+use tickwire_fix::{FixFramer, FixLimits, FixMessage, FramerStep, Reader, Tag};
 
 const SENDER_COMP_ID: Tag = Tag::SENDER_COMP_ID;
 const HEART_BT_INT: Tag = Tag(108);
@@ -13,7 +13,7 @@ const APPL_END_SEQ_NUM: Tag = Tag(1183);
 
 /// The next message that the server expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ServerState {
     Logon,
     Request,
     Logout,
@@ -21,7 +21,7 @@ enum State {
 }
 
 /// The request in one message of the client.
-enum Asked {
+enum ClientRequest {
     Nothing,
     Logon,
     Replay { first: u64, last: u64 },
@@ -32,24 +32,24 @@ enum Asked {
 /// The server's side of one TCP connection. See the [module](super).
 #[derive(Debug)]
 pub struct ReplayConnection {
-    state: State,
-    framer: Framer,
+    state: ServerState,
+    framer: FixFramer,
     reader: Reader,
     received: Vec<u8>,
     to_send: Vec<u8>,
-    reply: Reply,
+    reply: ReplyHeader,
 }
 
 impl ReplayConnection {
     pub(super) fn new() -> Self {
-        let limits = Limits { message_len_max: FIX_BYTES_MAX, ..Limits::default() };
+        let limits = FixLimits { message_len_max: FIX_BYTES_MAX, ..FixLimits::default() };
         Self {
-            state: State::Logon,
-            framer: Framer::new(limits),
+            state: ServerState::Logon,
+            framer: FixFramer::new(limits),
             reader: Reader::new().limits(limits),
             received: Vec::new(),
             to_send: Vec::new(),
-            reply: Reply::default(),
+            reply: ReplyHeader::default(),
         }
     }
 
@@ -57,7 +57,7 @@ impl ReplayConnection {
     pub fn handle_bytes(&mut self, now_ns: u64, server: &mut ReplayServer, bytes: &[u8]) {
         self.reply.now_ns = now_ns;
         self.received.extend_from_slice(bytes);
-        while self.state != State::Closed {
+        while self.state != ServerState::Closed {
             let received = std::mem::take(&mut self.received);
             let (consumed, goes_on) = self.step(server, &received);
             self.received = received;
@@ -76,22 +76,22 @@ impl ReplayConnection {
     /// True if the server closes the connection after the bytes of
     /// [`take_bytes`](Self::take_bytes).
     pub fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        self.state == ServerState::Closed
     }
 
     /// Processes the start of `received`. Returns the number of bytes consumed, and true if more
     /// may follow.
     fn step(&mut self, server: &mut ReplayServer, received: &[u8]) -> (usize, bool) {
         match self.framer.step(received) {
-            Step::NeedMore(_) => (0, false),
-            Step::Garbage(len) => {
+            FramerStep::NeedMore(_) => (0, false),
+            FramerStep::Garbage(len) => {
                 // For empty input the framer returns garbage of zero bytes: nothing to refuse.
                 if len > 0 {
                     self.refuse(server, LogoutReason::Malformed);
                 }
                 (len, len > 0)
             }
-            Step::Message(bytes) => {
+            FramerStep::Message(bytes) => {
                 self.message(server, bytes);
                 (bytes.len(), true)
             }
@@ -104,21 +104,21 @@ impl ReplayConnection {
                 self.reply.address(&message, &server.options.comp_id);
                 asked(self.state, &message, server)
             }
-            Err(_) => Asked::Refused(LogoutReason::Malformed),
+            Err(_) => ClientRequest::Refused(LogoutReason::Malformed),
         };
         match asked {
-            Asked::Nothing => {}
-            Asked::Logon => {
+            ClientRequest::Nothing => {}
+            ClientRequest::Logon => {
                 server.counters.logons += 1;
                 self.reply.logon(&mut self.to_send);
-                self.state = State::Request;
+                self.state = ServerState::Request;
             }
-            Asked::Replay { first, last } => match server.request(first, last) {
+            ClientRequest::Replay { first, last } => match server.request(first, last) {
                 Ok(found) => self.replay(server, &found),
                 Err(reason) => self.refuse(server, reason),
             },
-            Asked::Logout => self.state = State::Closed,
-            Asked::Refused(reason) => self.refuse(server, reason),
+            ClientRequest::Logout => self.state = ServerState::Closed,
+            ClientRequest::Refused(reason) => self.refuse(server, reason),
         }
     }
 
@@ -130,47 +130,47 @@ impl ReplayConnection {
             frames.truncate(server.random.usize(0..frames.len()));
             self.to_send.extend_from_slice(&frames);
             server.counters.disconnects += 1;
-            self.state = State::Closed;
+            self.state = ServerState::Closed;
             return;
         }
         self.to_send.extend_from_slice(&frames);
         server.counters.frames += found.len() as u64;
         self.reply.logout(&mut self.to_send, LogoutReason::Complete);
-        self.state = State::Logout;
+        self.state = ServerState::Logout;
     }
 
     fn refuse(&mut self, server: &mut ReplayServer, reason: LogoutReason) {
         server.counters.refused += 1;
         self.reply.logout(&mut self.to_send, reason);
-        self.state = State::Closed;
+        self.state = ServerState::Closed;
     }
 }
 
-fn asked(state: State, message: &Message<'_, '_>, server: &ReplayServer) -> Asked {
+fn asked(state: ServerState, message: &FixMessage<'_, '_>, server: &ReplayServer) -> ClientRequest {
     match (state, message.msg_type()) {
-        (State::Logon, b"A") => logon(message, server),
-        (State::Request, b"V") => replay(message),
-        (State::Request | State::Logout, b"5") => Asked::Logout,
-        (State::Request | State::Logout, b"0") => Asked::Nothing,
-        _ => Asked::Refused(LogoutReason::Malformed),
+        (ServerState::Logon, b"A") => logon(message, server),
+        (ServerState::Request, b"V") => replay(message),
+        (ServerState::Request | ServerState::Logout, b"5") => ClientRequest::Logout,
+        (ServerState::Request | ServerState::Logout, b"0") => ClientRequest::Nothing,
+        _ => ClientRequest::Refused(LogoutReason::Malformed),
     }
 }
 
-fn logon(message: &Message<'_, '_>, server: &ReplayServer) -> Asked {
+fn logon(message: &FixMessage<'_, '_>, server: &ReplayServer) -> ClientRequest {
     let text = |tag| message.field(tag).map(|field| field.value);
     let is_known_version = matches!(message.begin_string(), b"FIX.4.4" | b"FIXT.1.1");
     if !is_known_version || text(SENDER_COMP_ID).is_none() || text(HEART_BT_INT).is_none() {
-        return Asked::Refused(LogoutReason::Malformed);
+        return ClientRequest::Refused(LogoutReason::Malformed);
     }
     let is_user = text(USERNAME) == Some(server.options.username.as_bytes())
         && text(PASSWORD) == Some(server.options.password.as_bytes());
-    if is_user { Asked::Logon } else { Asked::Refused(LogoutReason::Credentials) }
+    if is_user { ClientRequest::Logon } else { ClientRequest::Refused(LogoutReason::Credentials) }
 }
 
-fn replay(message: &Message<'_, '_>) -> Asked {
+fn replay(message: &FixMessage<'_, '_>) -> ClientRequest {
     let number = |tag| message.field(tag).and_then(|field| field.uint().ok());
     match (number(APPL_BEG_SEQ_NUM), number(APPL_END_SEQ_NUM)) {
-        (Some(first), Some(last)) => Asked::Replay { first, last },
-        _ => Asked::Refused(LogoutReason::Malformed),
+        (Some(first), Some(last)) => ClientRequest::Replay { first, last },
+        _ => ClientRequest::Refused(LogoutReason::Malformed),
     }
 }

@@ -1,7 +1,7 @@
 //! FIX messages and frames that the server sends.
 
 use super::{FIX_BYTES_MAX, LogoutReason};
-use tickwire_fix::{Message, Precision, Tag, UtcTimestamp, Writer};
+use tickwire_fix::{FixMessage, Precision, Tag, UtcTimestamp, Writer};
 
 const HEART_BT_INT: Tag = Tag(108);
 
@@ -13,7 +13,7 @@ pub(super) fn frame(out: &mut Vec<u8>, fast: &[u8]) {
 
 /// Header of the server's FIX messages, derived from the client's messages.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ReplyHeader {
     /// Time of the last bytes received, nanoseconds since 1970.
     pub(super) now_ns: u64,
     begin_string: String,
@@ -23,7 +23,7 @@ pub(super) struct Reply {
     seq_num: u64,
 }
 
-impl Default for Reply {
+impl Default for ReplyHeader {
     /// Returns the header for a client whose messages could not be parsed.
     fn default() -> Self {
         Self {
@@ -37,9 +37,9 @@ impl Default for Reply {
     }
 }
 
-impl Reply {
+impl ReplyHeader {
     /// Takes BeginString, the client's CompID and its HeartBtInt from a message.
-    pub(super) fn address(&mut self, message: &Message<'_, '_>, own_comp_id: &str) {
+    pub(super) fn address(&mut self, message: &FixMessage<'_, '_>, own_comp_id: &str) {
         let text = |tag| message.field(tag).and_then(|field| field.str().ok());
         if let Ok(begin @ ("FIX.4.4" | "FIXT.1.1")) = str::from_utf8(message.begin_string()) {
             self.begin_string = begin.to_owned();

@@ -14,10 +14,10 @@ enum Item {
 /// Splits the server's bytes as the protocol defines.
 fn items(mut bytes: &[u8]) -> Vec<Item> {
     let mut items = Vec::new();
-    let mut framer = tickwire_fix::Framer::new(tickwire_fix::Limits::default());
+    let mut framer = tickwire_fix::FixFramer::new(tickwire_fix::FixLimits::default());
     while !bytes.is_empty() {
         if bytes[0] == b'8' {
-            let tickwire_fix::Step::Message(fix) = framer.step(bytes) else {
+            let tickwire_fix::FramerStep::Message(fix) = framer.step(bytes) else {
                 panic!("a whole FIX message")
             };
             let mut reader = Reader::new();

@@ -2,11 +2,11 @@
 
 use super::t7::{self, SENDER};
 use super::{MessageInputs, bytes};
-use crate::depth::Entry;
-use crate::draft::{Draft, Value};
-use crate::fix::{self, Parts};
+use crate::depth::DepthEntry;
+use crate::draft::{DraftValue, MessageDraft};
+use crate::fix::{self, EntryFields};
 
-pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> MessageDraft {
     match told.choice {
         0..80 => incremental(told),
         80..92 => snapshot(told),
@@ -22,82 +22,82 @@ fn security(told: &MessageInputs<'_>) -> i64 {
     told.entries.first().map_or(0, t7::security_id)
 }
 
-fn incremental(told: &MessageInputs<'_>) -> Draft {
+fn incremental(told: &MessageInputs<'_>) -> MessageDraft {
     let fields = vec![
-        Value::Text("X"),
-        Value::UInt(told.number),
-        Value::UInt(SENDER),
-        Value::UInt(segment(told)),
-        Value::Sequence(told.entries.iter().map(|entry| md_entry(told, entry)).collect()),
+        DraftValue::Text("X"),
+        DraftValue::UInt(told.number),
+        DraftValue::UInt(SENDER),
+        DraftValue::UInt(segment(told)),
+        DraftValue::Sequence(told.entries.iter().map(|entry| md_entry(told, entry)).collect()),
     ];
-    Draft { template: "DepthIncremental", fields }
+    MessageDraft { template: "DepthIncremental", fields }
 }
 
-fn md_entry(told: &MessageInputs<'_>, entry: &Entry) -> Vec<Value> {
-    let parts = Parts::of(&entry.change);
+fn md_entry(told: &MessageInputs<'_>, entry: &DepthEntry) -> Vec<DraftValue> {
+    let parts = EntryFields::of(&entry.change);
     let trade = vec![
-        Value::UInt(1 + entry.rpt_seq % 2),
-        Value::UInt(1),
-        Value::UInt(told.time_ns() - 2_345),
-        Value::UInt(parts.aggressor.unwrap_or(1)),
+        DraftValue::UInt(1 + entry.rpt_seq % 2),
+        DraftValue::UInt(1),
+        DraftValue::UInt(told.time_ns() - 2_345),
+        DraftValue::UInt(parts.aggressor.unwrap_or(1)),
         fix::optional_size(parts.volume.map(|volume| volume >> 1)),
         bytes(&(entry.rpt_seq as u32).to_be_bytes()),
     ];
     vec![
-        Value::UInt(parts.action),
-        Value::UInt(t7::entry_type(&parts)),
+        DraftValue::UInt(parts.action),
+        DraftValue::UInt(t7::entry_type(&parts)),
         fix::optional(parts.level),
-        Value::Int(t7::security_id(entry)),
-        Value::Text("M"),
-        Value::Decimal(parts.price, entry.exponent).when(parts.action != 2),
+        DraftValue::Int(t7::security_id(entry)),
+        DraftValue::Text("M"),
+        DraftValue::Decimal(parts.price, entry.exponent).when(parts.action != 2),
         fix::optional_size(parts.size),
         fix::optional(parts.orders),
-        Value::UInt(told.time_ns()),
-        Value::Group(trade).when(parts.is_trade()),
-        Value::UInt(1).when(parts.is_trade() && entry.rpt_seq.is_multiple_of(4)),
+        DraftValue::UInt(told.time_ns()),
+        DraftValue::Group(trade).when(parts.is_trade()),
+        DraftValue::UInt(1).when(parts.is_trade() && entry.rpt_seq.is_multiple_of(4)),
     ]
 }
 
-fn snapshot(told: &MessageInputs<'_>) -> Draft {
+fn snapshot(told: &MessageInputs<'_>) -> MessageDraft {
     let entries = (0..).zip(told.entries).map(|(index, entry)| {
-        let parts = Parts::of(&entry.change);
-        let price = |ticks| Value::Decimal(parts.price + ticks, entry.exponent);
-        let statistics = vec![Value::Int(entry.rpt_seq as i64 * 100), price(40), price(-40)];
+        let parts = EntryFields::of(&entry.change);
+        let price = |ticks| DraftValue::Decimal(parts.price + ticks, entry.exponent);
+        let statistics = vec![DraftValue::Int(entry.rpt_seq as i64 * 100), price(40), price(-40)];
         vec![
-            Value::UInt(index % 2),
-            Value::UInt(index / 2 + 1),
+            DraftValue::UInt(index % 2),
+            DraftValue::UInt(index / 2 + 1),
             price(0),
             fix::optional_size(parts.size),
             fix::optional(parts.orders),
-            Value::Group(statistics).when(index == 0),
+            DraftValue::Group(statistics).when(index == 0),
         ]
     });
     let fields = vec![
-        Value::Text("W"),
-        Value::UInt(told.number),
-        Value::UInt(SENDER),
-        Value::UInt(1).when(told.choice.is_multiple_of(4)),
-        Value::UInt(segment(told)),
-        Value::Int(security(told)),
-        Value::Text("M"),
-        Value::UInt(1),
-        Value::UInt(told.time_ns()),
-        Value::UInt(told.time_ns() - 999),
-        Value::Sequence(entries.collect()),
+        DraftValue::Text("W"),
+        DraftValue::UInt(told.number),
+        DraftValue::UInt(SENDER),
+        DraftValue::UInt(1).when(told.choice.is_multiple_of(4)),
+        DraftValue::UInt(segment(told)),
+        DraftValue::Int(security(told)),
+        DraftValue::Text("M"),
+        DraftValue::UInt(1),
+        DraftValue::UInt(told.time_ns()),
+        DraftValue::UInt(told.time_ns() - 999),
+        DraftValue::Sequence(entries.collect()),
     ];
-    Draft { template: "DepthSnapshot", fields }
+    MessageDraft { template: "DepthSnapshot", fields }
 }
 
-fn state_change(told: &MessageInputs<'_>) -> Draft {
+fn state_change(told: &MessageInputs<'_>) -> MessageDraft {
     let fields = vec![
-        Value::Text("f"),
-        Value::UInt(told.number),
-        Value::UInt(SENDER),
-        Value::Int(security(told)),
-        Value::UInt(1),
-        Value::UInt(200 + u64::from(told.choice % 5)),
-        Value::UInt(1).when(told.choice == 99),
-        Value::UInt(told.time_ns()),
+        DraftValue::Text("f"),
+        DraftValue::UInt(told.number),
+        DraftValue::UInt(SENDER),
+        DraftValue::Int(security(told)),
+        DraftValue::UInt(1),
+        DraftValue::UInt(200 + u64::from(told.choice % 5)),
+        DraftValue::UInt(1).when(told.choice == 99),
+        DraftValue::UInt(told.time_ns()),
     ];
-    Draft { template: "InstrumentStateChange", fields }
+    MessageDraft { template: "InstrumentStateChange", fields }
 }

@@ -12,12 +12,12 @@ mod mcx;
 mod szse;
 mod t7;
 
-use crate::depth::{DepthMarket, ENTRIES_OF_EVENT_MAX, Entry, Wanted};
-use crate::draft::{Draft, Value};
-use crate::error::Error;
-use crate::market::Profile;
+use crate::depth::{DepthEntry, DepthMarket, DepthTarget, ENTRIES_OF_EVENT_MAX};
+use crate::draft::{DraftValue, MessageDraft};
+use crate::error::ExchangeError;
+use crate::market::MarketProfile;
 use crate::options::FeedShape;
-use crate::source::{Made, Room, Source};
+use crate::source::{EntryRoom, FeedSource, SourceMessage};
 use crate::templates;
 use crate::truth::TrueBook;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl FeedShape {
         }
     }
 
-    fn draft(self, told: &MessageInputs<'_>) -> Draft {
+    fn draft(self, told: &MessageInputs<'_>) -> MessageDraft {
         match self {
             Self::Asts => asts::draft(told),
             Self::B3 => b3::draft(told),
@@ -86,7 +86,7 @@ const NUMBERS: u64 = 960;
 
 /// The inputs of one message.
 struct MessageInputs<'a> {
-    entries: &'a [Entry],
+    entries: &'a [DepthEntry],
     time_ms: u64,
     /// Number of the message in the feed.
     number: u64,
@@ -114,13 +114,13 @@ impl MessageInputs<'_> {
 }
 
 /// Returns a string created at run time.
-fn name(text: impl Into<Arc<str>>) -> Value {
-    Value::Name(text.into())
+fn name(text: impl Into<Arc<str>>) -> DraftValue {
+    DraftValue::Name(text.into())
 }
 
 /// Returns a byte vector.
-fn bytes(bytes: &[u8]) -> Value {
-    Value::Bytes(bytes.into())
+fn bytes(bytes: &[u8]) -> DraftValue {
+    DraftValue::Bytes(bytes.into())
 }
 
 /// A feed in one of the shapes.
@@ -140,7 +140,7 @@ impl Shaped {
         seed: u64,
         packet_messages: usize,
     ) -> Self {
-        let profile = Profile {
+        let profile = MarketProfile {
             securities,
             first_id: 20_001,
             id_step: 17,
@@ -156,7 +156,7 @@ impl Shaped {
     }
 
     /// Returns the packet header or the reset, if the next message is one of them.
-    fn opening(&self) -> Option<Draft> {
+    fn opening(&self) -> Option<MessageDraft> {
         if !self.shape.has_packet_header() {
             return None;
         }
@@ -168,8 +168,8 @@ impl Shaped {
     }
 }
 
-impl Source for Shaped {
-    fn next(&mut self, _: &mut Room<'_>) -> Result<Made, Error> {
+impl FeedSource for Shaped {
+    fn next(&mut self, _: &mut EntryRoom<'_>) -> Result<SourceMessage, ExchangeError> {
         let opening = self.opening();
         self.number += 1;
         let draft = match opening {
@@ -177,7 +177,7 @@ impl Source for Shaped {
             None => {
                 let market = &mut self.depth.market;
                 market.advance(4);
-                let wanted = Wanted {
+                let wanted = DepthTarget {
                     entries: market.random.usize(1..=self.shape.entries_max()),
                     entries_sure: usize::MAX,
                     split_percent: self.shape.split_percent(),
@@ -187,14 +187,14 @@ impl Source for Shaped {
                 self.shape.draft(&MessageInputs { entries, time_ms, number: self.number, choice })
             }
         };
-        Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
+        Ok(SourceMessage { draft, books: Vec::new(), time_ms: self.time_ms() })
     }
 
     /// Returns messages of every kind. For Eurex reference data, whose contents depend only on the
     /// message's number, these are `NUMBERS` consecutive messages, which contain every combination
     /// of optional parts. Another number may still give a message that is a few bytes longer; if it
     /// does not fit its packet, it is refused with `PacketTooSmall` when it is created.
-    fn largest(&self) -> Vec<Draft> {
+    fn largest(&self) -> Vec<MessageDraft> {
         let time_ms = 86_399_999;
         let last = u64::from(u32::MAX);
         if self.shape == FeedShape::Eurex {
@@ -206,7 +206,7 @@ impl Source for Shaped {
             return (last - NUMBERS..last).flat_map(told).collect();
         }
         let of_choice = |choice| {
-            Entry::largest(ENTRIES_MAX + ENTRIES_OF_EVENT_MAX).map(|entries| {
+            DepthEntry::largest(ENTRIES_MAX + ENTRIES_OF_EVENT_MAX).map(|entries| {
                 self.shape.draft(&MessageInputs {
                     entries: &entries,
                     time_ms,
@@ -218,7 +218,7 @@ impl Source for Shaped {
         (0..100).flat_map(of_choice).collect()
     }
 
-    fn done(&self) -> Option<Draft> {
+    fn done(&self) -> Option<MessageDraft> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! Receives packets of the exchange: framing, reset and decoding as in a real receiver.
 #![allow(dead_code)] // Each test file uses a part of it.
 
-use tickwire_exchange::{CmeShape, Feed, FeedShape, Generator, Options, Packet};
+use tickwire_exchange::{CmeShape, FeedKind, FeedShape, GeneratedPacket, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Message, ResetPolicy};
 use tickwire_feed::framing::{self, Framer, Framing};
 
@@ -14,7 +14,7 @@ pub struct Receiver {
 impl Receiver {
     pub fn new(generator: &Generator, framing: Option<Framing>) -> Self {
         let reset = match framing.map(|framing| framing.reset_policy()) {
-            Some(framing::ResetPolicy::Message) => ResetPolicy::Message,
+            Some(framing::FramingResetPolicy::Message) => ResetPolicy::Message,
             _ => ResetPolicy::Packet,
         };
         let options = DecoderOptions::default().reset(reset);
@@ -47,15 +47,15 @@ impl Receiver {
 }
 
 /// Returns all packets of a feed.
-pub fn packets(options: &Options) -> Vec<Packet> {
+pub fn packets(options: &Options) -> Vec<GeneratedPacket> {
     let generator = Generator::new(options).expect("options that can be");
     generator.collect::<Result<_, _>>().expect("a feed of its own templates")
 }
 
 /// Returns a small feed of each kind.
 pub fn feeds() -> Vec<Options> {
-    let split = Feed::Complex { entries_mean: 3, split: false };
-    let mid_session = Feed::Cme { shape: CmeShape::Average, mid_session: true };
+    let split = FeedKind::Complex { entries_mean: 3, split: false };
+    let mid_session = FeedKind::Cme { shape: CmeShape::Average, mid_session: true };
     let feeds = [
         Options::simple(),
         Options::complex(),

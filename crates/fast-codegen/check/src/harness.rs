@@ -2,15 +2,18 @@
 
 use crate::text::{Writing, record_text};
 use std::sync::Arc;
-use tickwire_fast::Packet;
-use tickwire_fast::generated::{Decoded, Decoder, Encoder, Growth, Message, Step, Templates};
+use tickwire_fast::BufferedPacket;
+use tickwire_fast::generated::{
+    DecodedModuleMessage, Growth, ModuleDecoder, ModuleEncoder, ModuleMessage, ModuleStep,
+    Templates,
+};
 use tickwire_fast::{
-    DecoderOptions, EncoderOptions, EngineUnderTest, Error, Findings, Message as DynamicMessage,
-    Program,
+    DecoderOptions, EncoderOptions, EngineUnderTest, FastError, Findings,
+    Message as DynamicMessage, Program,
 };
 
 /// A decoded message: its text (see [`record_text`](crate::record_text)) and its length in bytes.
-pub type DecodedText = Result<(String, usize), Error>;
+pub type DecodedText = Result<(String, usize), FastError>;
 
 /// A generated decoder and encoder of one template set.
 pub trait ModuleEngine {
@@ -23,12 +26,12 @@ pub trait ModuleEngine {
     ///
     /// # Errors
     /// Errors of the decoder.
-    fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error>;
+    fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, FastError>;
     /// Converts a message of the dynamic engine to the module's structs and encodes it.
     ///
     /// # Errors
     /// Errors of the encoder.
-    fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, Error>;
+    fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, FastError>;
     /// Resets the dictionaries of decoder and encoder.
     fn reset(&mut self);
     /// Tells the decoder that a packet begins.
@@ -52,23 +55,24 @@ pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box
     let encoding = EncoderOptions::default().reset(options.reset).limits(options.limits);
     let portable = options.engine_under_test(EngineUnderTest::Portable);
     Box::new(Harness::<T> {
-        decoder: Decoder::with_options(program.clone(), options).expect("the module's set"),
-        among_others: Decoder::with_options(program.clone(), portable).expect("the module's set"),
+        decoder: ModuleDecoder::with_options(program.clone(), options).expect("the module's set"),
+        among_others: ModuleDecoder::with_options(program.clone(), portable)
+            .expect("the module's set"),
         buffer: Vec::new(),
         packets: 0,
-        encoder: Encoder::with_options(program, encoding).ok(),
+        encoder: ModuleEncoder::with_options(program, encoding).ok(),
         messages: T::Messages::default(),
     })
 }
 
 struct Harness<T: Templates> {
-    decoder: Decoder<T>,
+    decoder: ModuleDecoder<T>,
     /// Portable decoder that decodes each packet again, with other bytes after it.
-    among_others: Decoder<T>,
+    among_others: ModuleDecoder<T>,
     buffer: Vec<u8>,
     packets: usize,
     /// `None` for a projection.
-    encoder: Option<Encoder<T>>,
+    encoder: Option<ModuleEncoder<T>>,
     messages: T::Messages,
 }
 
@@ -77,10 +81,10 @@ fn name<T: Templates>(number: usize) -> &'static str {
 }
 
 /// Returns a decoded message as text: template name and fields.
-pub fn decoded_text<T: Templates>(decoded: &Decoded<'_, T>) -> String {
+pub fn decoded_text<T: Templates>(decoded: &DecodedModuleMessage<'_, T>) -> String {
     let message = match decoded.message {
-        Message::Known(message) => message,
-        Message::Dynamic(message) => {
+        ModuleMessage::Known(message) => message,
+        ModuleMessage::Dynamic(message) => {
             return format!("{} {}", message.template_name(), record_text(message.root()));
         }
     };
@@ -90,7 +94,7 @@ pub fn decoded_text<T: Templates>(decoded: &Decoded<'_, T>) -> String {
     format!("{} {}", name::<T>(T::number(message)), writing.text)
 }
 
-fn text<T: Templates>(decoded: Decoded<'_, T>) -> (String, usize) {
+fn text<T: Templates>(decoded: DecodedModuleMessage<'_, T>) -> (String, usize) {
     (decoded_text(&decoded), decoded.len)
 }
 
@@ -113,7 +117,7 @@ impl<T: Templates> Harness<T> {
 impl<T: Templates> ModuleEngine for Harness<T> {
     fn decode(&mut self, bytes: &[u8]) -> DecodedText {
         self.lay_out(bytes);
-        let packet = Packet::new(&self.buffer, bytes.len());
+        let packet = BufferedPacket::new(&self.buffer, bytes.len());
         let among_others = self.among_others.decode_packet(packet).map(text);
         let outcome = self.decoder.decode(bytes).map(text);
         assert_eq!(among_others, outcome, "with other bytes behind {bytes:02x?}");
@@ -121,19 +125,19 @@ impl<T: Templates> ModuleEngine for Harness<T> {
         outcome
     }
 
-    fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, Error> {
+    fn decode_stream(&mut self, bytes: &[u8]) -> Result<Option<(String, usize)>, FastError> {
         // Both decode, so that their dictionaries stay equal.
         let [among_others, outcome] = [&mut self.among_others, &mut self.decoder].map(|decoder| {
             Ok(match decoder.decode_stream(bytes)? {
-                Step::Message(decoded) => Some(text(decoded)),
-                Step::NeedMore(_) => None,
+                ModuleStep::Message(decoded) => Some(text(decoded)),
+                ModuleStep::NeedMore(_) => None,
             })
         });
         assert_eq!(among_others, outcome, "as a stream: {bytes:02x?}");
         outcome
     }
 
-    fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, Error> {
+    fn encode(&mut self, message: &DynamicMessage, out: &mut Vec<u8>) -> Result<usize, FastError> {
         let templates = message.program().templates();
         let number = |index: usize| {
             let id = templates[index].id.map(|id| id.0);
@@ -149,13 +153,13 @@ impl<T: Templates> ModuleEngine for Harness<T> {
     fn reset(&mut self) {
         self.decoder.reset();
         self.among_others.reset();
-        self.encoder.iter_mut().for_each(Encoder::reset);
+        self.encoder.iter_mut().for_each(ModuleEncoder::reset);
     }
 
     fn begin_packet(&mut self) {
         self.decoder.begin_packet();
         self.among_others.begin_packet();
-        self.encoder.iter_mut().for_each(Encoder::begin_packet);
+        self.encoder.iter_mut().for_each(ModuleEncoder::begin_packet);
     }
 
     fn findings(&self) -> Findings {
@@ -167,6 +171,6 @@ impl<T: Templates> ModuleEngine for Harness<T> {
     }
 
     fn encoded_left_over(&self) -> u64 {
-        self.encoder.as_ref().map_or(0, Encoder::left_over)
+        self.encoder.as_ref().map_or(0, ModuleEncoder::left_over)
     }
 }

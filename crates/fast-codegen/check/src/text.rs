@@ -1,8 +1,8 @@
 //! Messages as text, the same for both engines.
 
 use std::fmt::Write;
-use tickwire_fast::generated::{Value, Visit};
-use tickwire_fast::{Error, FieldValue, Record, Storage};
+use tickwire_fast::generated::{ModuleValue, Visit};
+use tickwire_fast::{FastError, FieldValue, Record, Storage};
 
 /// Formats a record of the dynamic engine: present fields by index, without mandatory constants.
 pub fn record_text(record: Record<'_>) -> String {
@@ -68,45 +68,47 @@ impl<'n> Writing<'n> {
 }
 
 impl Visit for Writing<'_> {
-    fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error> {
+    fn value(&mut self, index: usize, value: ModuleValue<'_>) -> Result<(), FastError> {
         let text = &mut self.text;
         match value {
-            Value::UInt(value) => write!(text, "{index}:{value} ").unwrap(),
-            Value::Int(value) => write!(text, "{index}:{value} ").unwrap(),
-            Value::Decimal(value) => {
+            ModuleValue::UInt(value) => write!(text, "{index}:{value} ").unwrap(),
+            ModuleValue::Int(value) => write!(text, "{index}:{value} ").unwrap(),
+            ModuleValue::Decimal(value) => {
                 write!(text, "{index}:{}e{} ", value.mantissa, value.exponent).unwrap();
             }
-            Value::Bytes(bytes) => write!(text, "{index}:\"{}\" ", bytes.escape_ascii()).unwrap(),
-            Value::Constant => write!(text, "{index}:const ").unwrap(),
+            ModuleValue::Bytes(bytes) => {
+                write!(text, "{index}:\"{}\" ", bytes.escape_ascii()).unwrap()
+            }
+            ModuleValue::Constant => write!(text, "{index}:const ").unwrap(),
         }
         Ok(())
     }
 
-    fn begin_group(&mut self, index: usize) -> Result<(), Error> {
+    fn begin_group(&mut self, index: usize) -> Result<(), FastError> {
         write!(self.text, "{index}:{{").unwrap();
         self.closings.push("} ");
         Ok(())
     }
 
-    fn begin_sequence(&mut self, index: usize, _len: usize) -> Result<(), Error> {
+    fn begin_sequence(&mut self, index: usize, _len: usize) -> Result<(), FastError> {
         write!(self.text, "{index}:[").unwrap();
         self.closings.push("] ");
         Ok(())
     }
 
-    fn begin_entry(&mut self) -> Result<(), Error> {
+    fn begin_entry(&mut self) -> Result<(), FastError> {
         self.text.push('{');
         self.closings.push("}");
         Ok(())
     }
 
-    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), Error> {
+    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), FastError> {
         write!(self.text, "{index}:#{}{{", (self.names)(number)).unwrap();
         self.closings.push("} ");
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Error> {
+    fn end(&mut self) -> Result<(), FastError> {
         self.text.push_str(self.closings.pop().unwrap_or_default());
         Ok(())
     }

@@ -6,7 +6,7 @@
 mod random;
 
 use std::sync::Arc;
-use tickwire_fast::generated::{Decoder, LinkError};
+use tickwire_fast::generated::{LinkError, ModuleDecoder};
 use tickwire_fast::{
     Decoder as Dynamic, DecoderOptions, Encoder, MessageBuilder, Program, TemplateSet,
 };
@@ -36,20 +36,21 @@ fn changed() -> Arc<Program> {
 
 #[test]
 fn a_decoder_refuses_another_template_set() {
-    let error = Decoder::<Templates>::new(changed()).expect_err("another set");
+    let error = ModuleDecoder::<Templates>::new(changed()).expect_err("another set");
     let LinkError::OtherTemplates { generated_from, given } = error else { panic!("{error}") };
     assert_eq!(generated_from.to_string(), SIGNATURE);
     assert_eq!(given, changed().set().signature());
     let same = Program::compile(TemplateSet::parse(SIMPLE).expect("valid")).expect("compiles");
     assert_eq!(same.set().signature().to_string(), SIGNATURE);
-    assert!(Decoder::<Templates>::new(Arc::new(same)).is_ok());
+    assert!(ModuleDecoder::<Templates>::new(Arc::new(same)).is_ok());
 }
 
 #[test]
 fn unchanged_templates_run_generated_and_share_previous_values_with_the_rest() {
     let program = changed();
     let mut generated =
-        Decoder::<Templates>::adopting(program.clone(), DecoderOptions::default()).expect("adopts");
+        ModuleDecoder::<Templates>::adopting(program.clone(), DecoderOptions::default())
+            .expect("adopts");
     let names: Vec<&str> = (0..program.templates().len())
         .filter(|index| generated.is_generated(*index))
         .map(|index| &*program.templates()[index].name.local)

@@ -9,7 +9,7 @@ mod prices {
 use prices::{Decoder, Encoder, Message, Price};
 use std::sync::Arc;
 use tickwire_fast::generated;
-use tickwire_fast::{Decimal, EncoderOptions, ErrorKind, Limits, Program, TemplateSet};
+use tickwire_fast::{Decimal, EncoderOptions, FastErrorKind, Limits, Program, TemplateSet};
 
 const XML: &str = include_str!("support/included.xml");
 
@@ -19,7 +19,7 @@ fn program() -> Arc<Program> {
 
 fn decode<'d>(decoder: &'d mut Decoder, bytes: &[u8]) -> &'d Price {
     match decoder.decode(bytes).expect("decodes").message {
-        generated::Message::Known(Message::Price(price)) => price,
+        generated::ModuleMessage::Known(Message::Price(price)) => price,
         other => panic!("{other:?}"),
     }
 }
@@ -83,7 +83,7 @@ fn strings_longer_than_the_limit_are_not_encoded() {
             bytes.extend(std::iter::repeat_n(b'x', len.into()));
         }
         let note = match decoder.decode(&bytes).expect("decodes").message {
-            generated::Message::Known(Message::Note(note)) => note,
+            generated::ModuleMessage::Known(Message::Note(note)) => note,
             other => panic!("{other:?}"),
         };
         let mut encoder = Encoder::with_options(program(), options).expect("complete");
@@ -93,7 +93,7 @@ fn strings_longer_than_the_limit_are_not_encoded() {
             assert_eq!(encoded.expect("short enough"), again.len());
             assert_eq!((again, encoder.left_over()), (bytes, 0), "by generated code");
         } else {
-            assert_eq!(encoded.expect_err("too long").kind(), ErrorKind::StringTooLong);
+            assert_eq!(encoded.expect_err("too long").kind(), FastErrorKind::StringTooLong);
             assert!(again.is_empty());
         }
     }

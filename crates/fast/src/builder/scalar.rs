@@ -1,6 +1,6 @@
 //! Conversion of scalar values to the form that messages store.
 
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::message::MessageStore;
 use crate::template::{Decimal, FieldType, Value, Width};
 
@@ -20,7 +20,7 @@ impl ScalarValue<'_> {
         store: &mut MessageStore,
         at: usize,
         bytes_max: usize,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         match self {
             Self::Integer(value) => store.words[at] = value.to_le_bytes(),
             Self::Decimal(value) => {
@@ -33,7 +33,7 @@ impl ScalarValue<'_> {
     }
 
     /// Checks that a constant is set to its own value.
-    pub(super) fn check_constant(&self, constant: &Value) -> Result<(), ErrorKind> {
+    pub(super) fn check_constant(&self, constant: &Value) -> Result<(), FastErrorKind> {
         let same = match (self, constant) {
             (Self::Integer(value), Value::UInt(constant)) => value == constant,
             (Self::Integer(value), Value::Int(constant)) => *value as i64 == *constant,
@@ -41,12 +41,12 @@ impl ScalarValue<'_> {
             (Self::Bytes(value), Value::Bytes(constant)) => **value == **constant,
             _ => false,
         };
-        if same { Ok(()) } else { Err(ErrorKind::ApplicationType) }
+        if same { Ok(()) } else { Err(FastErrorKind::ApplicationType) }
     }
 }
 
 /// Returns an integer as a word for a field of this type, if it is in range.
-pub(super) fn integer_of(field_type: &FieldType, value: i128) -> Result<u64, ErrorKind> {
+pub(super) fn integer_of(field_type: &FieldType, value: i128) -> Result<u64, FastErrorKind> {
     let unsigned = |width: Width| {
         let value = u64::try_from(value).ok()?;
         (value <= u64::MAX >> (64 - width as u32)).then_some(value)
@@ -63,8 +63,8 @@ pub(super) fn integer_of(field_type: &FieldType, value: i128) -> Result<u64, Err
         FieldType::Int(width) => signed(*width),
         FieldType::Timestamp(_) => signed(Width::W64),
         FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector | FieldType::Decimal => {
-            return Err(ErrorKind::ApplicationType);
+            return Err(FastErrorKind::ApplicationType);
         }
     };
-    word.ok_or(ErrorKind::IntegerRange)
+    word.ok_or(FastErrorKind::IntegerRange)
 }

@@ -3,7 +3,7 @@
 use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::EntryState;
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::Op;
 use crate::template::OperatorKind;
 use crate::wire::Map;
@@ -19,7 +19,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut impl Map,
-    ) -> Result<Option<MantissaAndExponent>, ErrorKind> {
+    ) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
         match op.operator {
             OperatorKind::None => self.scaled_on_wire(op),
             OperatorKind::Delta => self.scaled_delta(op),
@@ -46,14 +46,14 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Checks an exponent (R1).
     #[inline]
-    pub(super) fn check_exponent(&mut self, exponent: i64) -> Result<i32, ErrorKind> {
+    pub(super) fn check_exponent(&mut self, exponent: i64) -> Result<i32, FastErrorKind> {
         if !(-63..=63).contains(&exponent) {
-            self.reader.report(ErrorKind::DecimalRange)?;
+            self.reader.report(FastErrorKind::DecimalRange)?;
         }
-        i32::try_from(exponent).map_err(|_| ErrorKind::IntegerRange)
+        i32::try_from(exponent).map_err(|_| FastErrorKind::IntegerRange)
     }
 
-    fn scaled_on_wire(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, ErrorKind> {
+    fn scaled_on_wire(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
         let exponent = match op.optional {
             true => match self.reader.signed_nullable()? {
                 Some(exponent) => exponent,
@@ -71,7 +71,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         initial.given.then_some((initial.word as i64, initial.exponent))
     }
 
-    fn scaled_copied(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, ErrorKind> {
+    fn scaled_copied(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
         let state = self.dictionary.state(op.entry);
         if state == EntryState::Assigned {
             return Ok(Some(self.dictionary.decimal(op.entry)));
@@ -80,13 +80,13 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         match initial {
             Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
             None if op.optional => self.dictionary.set_empty::<JOURNAL>(op.entry),
-            None if state == EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
-            None => return Err(ErrorKind::NoInitialValue),
+            None if state == EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
+            None => return Err(FastErrorKind::NoInitialValue),
         }
         Ok(initial)
     }
 
-    fn scaled_delta(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, ErrorKind> {
+    fn scaled_delta(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
         let exponent_delta = match op.optional {
             true => match self.reader.signed_nullable()? {
                 Some(delta) => delta,
@@ -98,32 +98,34 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let (mantissa, exponent) = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.decimal(op.entry),
             EntryState::Undefined => self.scaled_initial(op).unwrap_or((0, 0)),
-            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+            EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
         };
         let exponent =
-            i64::from(exponent).checked_add(exponent_delta).ok_or(ErrorKind::DecimalRange)?;
+            i64::from(exponent).checked_add(exponent_delta).ok_or(FastErrorKind::DecimalRange)?;
         let exponent = self.check_exponent(exponent)?;
         let mantissa = i64::try_from(i128::from(mantissa) + mantissa_delta)
-            .map_err(|_| ErrorKind::DecimalRange)?;
+            .map_err(|_| FastErrorKind::DecimalRange)?;
         self.dictionary.set_decimal::<JOURNAL>(op.entry, mantissa, exponent);
         Ok(Some((mantissa, exponent)))
     }
 
     /// Reads the delta of a mantissa: like that of an int64, up to 65 bits.
-    fn mantissa_delta(&mut self) -> Result<i128, ErrorKind> {
+    fn mantissa_delta(&mut self) -> Result<i128, FastErrorKind> {
         let start = self.reader.position();
         match self.reader.signed() {
             Ok(delta) => Ok(i128::from(delta)),
-            Err(ErrorKind::IntegerRange) => self.reader.wide_from(start).map_err(mantissa_range),
+            Err(FastErrorKind::IntegerRange) => {
+                self.reader.wide_from(start).map_err(mantissa_range)
+            }
             Err(kind) => Err(kind),
         }
     }
 }
 
 /// Maps D2 to R1: a mantissa outside int64 is an error of the decimal.
-fn mantissa_range(kind: ErrorKind) -> ErrorKind {
+fn mantissa_range(kind: FastErrorKind) -> FastErrorKind {
     match kind {
-        ErrorKind::IntegerRange => ErrorKind::DecimalRange,
+        FastErrorKind::IntegerRange => FastErrorKind::DecimalRange,
         kind => kind,
     }
 }

@@ -5,7 +5,7 @@ use super::integer::{Signed, Unsigned, WireInteger};
 use super::sink::{RecordSink, TraceStep};
 use super::vectors::VectorEngine;
 use crate::dictionary::{DictionaryEntries, EntryState};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
 use crate::template::TemplateId;
@@ -44,7 +44,7 @@ pub(super) enum Runs {
 }
 
 /// Result of decoding a field.
-type FieldDecoded = Result<(), ErrorKind>;
+type FieldDecoded = Result<(), FastErrorKind>;
 
 impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     #[inline(always)]
@@ -65,9 +65,9 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// and the base of its record.
     ///
     /// Spec: FAST 1.1 §10.3.
-    pub(crate) fn message(&mut self) -> Result<(u32, usize), Error> {
+    pub(crate) fn message(&mut self) -> Result<(u32, usize), FastError> {
         let start = self.reader.position();
-        let outside = |kind| Error::new(kind, start);
+        let outside = |kind| FastError::new(kind, start);
         let mut map = self.reader.presence_map().map_err(outside)?;
         self.trace(TraceStep::Map { start, field: None });
         let id_start = self.reader.position();
@@ -95,16 +95,16 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// The template id is a copy field of the global dictionary.
-    fn template(&mut self, in_stream: bool) -> Result<u32, Error> {
+    fn template(&mut self, in_stream: bool) -> Result<u32, FastError> {
         let start = self.reader.position();
-        let outside = |kind| Error::new(kind, start);
+        let outside = |kind| FastError::new(kind, start);
         if !in_stream {
-            return self.dictionary.last_template().ok_or(outside(ErrorKind::NoInitialValue));
+            return self.dictionary.last_template().ok_or(outside(FastErrorKind::NoInitialValue));
         }
         let id = self.reader.unsigned().map_err(outside)?;
-        let id = u32::try_from(id).map_err(|_| outside(ErrorKind::IntegerRange))?;
+        let id = u32::try_from(id).map_err(|_| outside(FastErrorKind::IntegerRange))?;
         let index = self.program.template_index(TemplateId(id));
-        let index = index.ok_or(outside(ErrorKind::UnknownTemplate).with_detail(id))? as u32;
+        let index = index.ok_or(outside(FastErrorKind::UnknownTemplate).with_detail(id))? as u32;
         self.dictionary.set_last_template(index);
         Ok(index)
     }
@@ -116,7 +116,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         field: u32,
         base: usize,
         runs: Runs,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FastError> {
         self.enter(field)?;
         self.segment_inside(segment, field, base, runs)?;
         self.depth -= 1;
@@ -124,10 +124,10 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// Enters a nested level. The depth is not restored on errors, because they end the message.
-    fn enter(&mut self, field: u32) -> Result<(), Error> {
+    fn enter(&mut self, field: u32) -> Result<(), FastError> {
         if self.depth >= Limits::DEPTH_MAX {
             let position = self.reader.position();
-            let error = Error::at(ErrorKind::NestingTooDeep, FieldRef(field), position);
+            let error = FastError::at(FastErrorKind::NestingTooDeep, FieldRef(field), position);
             return Err(error.with_detail(Limits::DEPTH_MAX));
         }
         self.depth += 1;
@@ -140,12 +140,12 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         field: u32,
         base: usize,
         runs: Runs,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FastError> {
         if !segment.has_map() {
             return self.fields(segment, &mut PresenceMap::default(), base, runs);
         }
         let start = self.reader.position();
-        let here = |kind| Error::at(kind, FieldRef(field), start);
+        let here = |kind| FastError::at(kind, FieldRef(field), start);
         let mut map = self.reader.presence_map().map_err(here)?;
         self.trace(TraceStep::Map { start, field: Some(field) });
         if segment.map_bits <= WORD_BITS {
@@ -164,7 +164,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         whole_map: &mut M,
         base: usize,
         runs: Runs,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FastError> {
         // A local copy whose address is never taken stays in registers.
         let mut bits = *whole_map;
         let map = &mut bits;
@@ -304,7 +304,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                 OpCode::CheckEntryType => self.check_entry_type(op, map.peek()),
             };
             if let Err(kind) = outcome {
-                return Err(Error::at(kind, FieldRef(op.field), start));
+                return Err(FastError::at(kind, FieldRef(op.field), start));
             }
             self.trace(TraceStep::After { op, exponent, count });
         }
@@ -318,7 +318,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut M,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         let mut rest = *map;
         let value = self.any::<T>(op, &mut rest);
         *map = rest;
@@ -331,7 +331,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         base: usize,
         present: &mut u64,
-        value: Result<Option<u64>, ErrorKind>,
+        value: Result<Option<u64>, FastErrorKind>,
     ) -> FieldDecoded {
         match value? {
             Some(value) => self.sink.integer(base, op, value),
@@ -346,7 +346,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         base: usize,
         present: &mut u64,
-        value: Result<Option<(i64, i32)>, ErrorKind>,
+        value: Result<Option<(i64, i32)>, FastErrorKind>,
     ) -> FieldDecoded {
         match value? {
             Some((mantissa, exponent)) => self.sink.decimal(base, op, mantissa, exponent),
@@ -363,7 +363,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         present: &mut u64,
         ops: &mut std::slice::Iter<'e, Op>,
         exponent: &mut i32,
-        value: Result<Option<u64>, ErrorKind>,
+        value: Result<Option<u64>, FastErrorKind>,
     ) -> FieldDecoded {
         match value? {
             Some(value) => *exponent = self.check_exponent(value as i64)?,
@@ -381,7 +381,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         present: &mut u64,
-        stored: Result<bool, ErrorKind>,
+        stored: Result<bool, FastErrorKind>,
     ) -> FieldDecoded {
         if !stored? {
             self.absent(op, present);
@@ -395,7 +395,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         self.sink.absent(op);
     }
 
-    fn group(&mut self, op: &Op, base: usize) -> Result<(), Error> {
+    fn group(&mut self, op: &Op, base: usize) -> Result<(), FastError> {
         let segment = &self.program.segments[op.aux as usize];
         self.sink.begin_group(op);
         self.segment(segment, op.field, base, Runs::Tried)?;
@@ -403,8 +403,14 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    fn sequence(&mut self, op: &Op, base: usize, count: u32, start: usize) -> Result<(), Error> {
-        let here = |kind| Error::at(kind, FieldRef(op.field), start);
+    fn sequence(
+        &mut self,
+        op: &Op,
+        base: usize,
+        count: u32,
+        start: usize,
+    ) -> Result<(), FastError> {
+        let here = |kind| FastError::at(kind, FieldRef(op.field), start);
         let segment = &self.program.segments[op.aux as usize];
         let too_many = count > self.limits.entries_max || count > self.entries_left;
         // A count that exceeds the remaining bytes fails inside an entry, which reports a better
@@ -415,7 +421,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                 .min(u32::try_from(self.reader.remaining()).unwrap_or(u32::MAX).saturating_add(1)),
         };
         if too_many && (JOURNAL || room == count) {
-            return Err(here(ErrorKind::TooManyEntries).with_detail(count));
+            return Err(here(FastErrorKind::TooManyEntries).with_detail(count));
         }
         self.entries_left = self.entries_left.saturating_sub(count);
         let (first, step) = self.sink.begin_sequence(base, op, room, segment).map_err(here)?;
@@ -441,7 +447,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         base: usize,
         runs: Runs,
         left: u32,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FastError> {
         let owed = if JOURNAL { left as usize * segment.entry_bytes_min as usize } else { 0 };
         // On errors it stays as it is: the caller learns how many bytes are missing.
         self.owed += owed;
@@ -450,9 +456,9 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(())
     }
 
-    fn dynamic(&mut self, op: &Op, base: usize, start: usize) -> Result<(), Error> {
+    fn dynamic(&mut self, op: &Op, base: usize, start: usize) -> Result<(), FastError> {
         if self.nesting >= self.limits.nesting_max {
-            let error = Error::at(ErrorKind::NestingTooDeep, FieldRef(op.field), start);
+            let error = FastError::at(FastErrorKind::NestingTooDeep, FieldRef(op.field), start);
             return Err(error.with_detail(self.limits.nesting_max));
         }
         self.enter(op.field)?;
@@ -473,7 +479,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             && self.dictionary.state(op.entry) != EntryState::Undefined
             && self.dictionary.tag(op.entry) != tag
         {
-            return Err(ErrorKind::PreviousValueType);
+            return Err(FastErrorKind::PreviousValueType);
         }
         self.dictionary.set_tag::<JOURNAL>(op.entry, tag);
         Ok(())

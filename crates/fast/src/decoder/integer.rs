@@ -3,15 +3,15 @@
 use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::EntryState;
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::Op;
 use crate::template::{OperatorKind, Width};
 use crate::wire::{Map, WireReader};
 
 /// Reading, range checks and arithmetic of an integer type. Values are two's complement in a `u64`.
 pub(crate) trait WireInteger {
-    fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind>;
-    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind>;
+    fn read(reader: &mut WireReader<'_>) -> Result<u64, FastErrorKind>;
+    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, FastErrorKind>;
     fn fits(value: u64, width: Width) -> bool;
     fn increment(value: u64, width: Width) -> u64;
     /// Returns the sum if it fits the type.
@@ -25,12 +25,12 @@ pub(crate) struct Signed;
 
 impl WireInteger for Unsigned {
     #[inline(always)]
-    fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind> {
+    fn read(reader: &mut WireReader<'_>) -> Result<u64, FastErrorKind> {
         reader.unsigned()
     }
 
     #[inline(always)]
-    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind> {
+    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, FastErrorKind> {
         reader.unsigned_nullable()
     }
 
@@ -57,12 +57,12 @@ impl WireInteger for Unsigned {
 
 impl WireInteger for Signed {
     #[inline(always)]
-    fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind> {
+    fn read(reader: &mut WireReader<'_>) -> Result<u64, FastErrorKind> {
         reader.signed().map(|value| value as u64)
     }
 
     #[inline(always)]
-    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind> {
+    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, FastErrorKind> {
         Ok(reader.signed_nullable()?.map(|value| value as u64))
     }
 
@@ -103,13 +103,13 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     pub(super) fn none<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         let value = match OPTIONAL {
             true => T::read_nullable(&mut self.reader)?,
             false => Some(T::read(&mut self.reader)?),
         };
         match value {
-            Some(value) if !T::fits(value, op.width) => Err(ErrorKind::IntegerRange),
+            Some(value) if !T::fits(value, op.width) => Err(FastErrorKind::IntegerRange),
             value => Ok(value),
         }
     }
@@ -120,7 +120,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut impl Map,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         if map.take() {
             return self.none::<T, OPTIONAL>(op);
         }
@@ -134,7 +134,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut impl Map,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         if map.take() {
             return self.received::<T, OPTIONAL>(op);
         }
@@ -150,7 +150,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut impl Map,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         if map.take() {
             return self.received::<T, OPTIONAL>(op);
         }
@@ -169,7 +169,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     fn received<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         let value = self.none::<T, OPTIONAL>(op)?;
         match value {
             Some(value) => self.dictionary.set_integer::<JOURNAL>(op.entry, value),
@@ -184,7 +184,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         state: EntryState,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         let initial = self.initial(op);
         if state == EntryState::Undefined && initial.given {
             self.dictionary.set_integer::<JOURNAL>(op.entry, initial.word);
@@ -192,8 +192,8 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         if !OPTIONAL {
             return Err(match state {
-                EntryState::Empty => ErrorKind::EmptyPreviousValue,
-                _ => ErrorKind::NoInitialValue,
+                EntryState::Empty => FastErrorKind::EmptyPreviousValue,
+                _ => FastErrorKind::NoInitialValue,
             });
         }
         self.dictionary.set_empty::<JOURNAL>(op.entry);
@@ -205,29 +205,29 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     pub(super) fn delta<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         let start = self.reader.position();
         let delta = match self.reader.signed() {
             Ok(0) if OPTIONAL => return Ok(None),
             Ok(delta) => delta - i64::from(OPTIONAL && delta > 0),
-            Err(ErrorKind::IntegerRange) => return self.wide_delta::<T>(op, start),
+            Err(FastErrorKind::IntegerRange) => return self.wide_delta::<T>(op, start),
             Err(kind) => return Err(kind),
         };
         if !delta_fits(delta, op.width) {
-            return Err(ErrorKind::IntegerRange);
+            return Err(FastErrorKind::IntegerRange);
         }
         let base = self.delta_base(op)?;
-        let value = T::add(base, delta, op.width).ok_or(ErrorKind::IntegerConversion)?;
+        let value = T::add(base, delta, op.width).ok_or(FastErrorKind::IntegerConversion)?;
         self.dictionary.set_integer::<JOURNAL>(op.entry, value);
         Ok(Some(value))
     }
 
     #[inline(always)]
-    fn delta_base(&self, op: &Op) -> Result<u64, ErrorKind> {
+    fn delta_base(&self, op: &Op) -> Result<u64, FastErrorKind> {
         match self.dictionary.state(op.entry) {
             EntryState::Assigned => Ok(self.dictionary.integer(op.entry)),
             EntryState::Undefined => Ok(self.initial(op).word),
-            EntryState::Empty => Err(ErrorKind::EmptyPreviousValue),
+            EntryState::Empty => Err(FastErrorKind::EmptyPreviousValue),
         }
     }
 
@@ -237,14 +237,14 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         start: usize,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         let delta = self.reader.wide_from(start)?;
         let delta = delta - i128::from(op.optional && delta > 0);
         if op.width != Width::W64 || !(delta >> 64 == 0 || delta >> 64 == -1) {
-            return Err(ErrorKind::IntegerRange);
+            return Err(FastErrorKind::IntegerRange);
         }
         let base = self.delta_base(op)?;
-        let value = T::add_wide(base, delta, op.width).ok_or(ErrorKind::IntegerConversion)?;
+        let value = T::add_wide(base, delta, op.width).ok_or(FastErrorKind::IntegerConversion)?;
         self.dictionary.set_integer::<JOURNAL>(op.entry, value);
         Ok(Some(value))
     }
@@ -254,7 +254,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         map: &mut impl Map,
-    ) -> Result<Option<u64>, ErrorKind> {
+    ) -> Result<Option<u64>, FastErrorKind> {
         match (op.operator, op.optional) {
             (OperatorKind::None, false) => self.none::<T, false>(op),
             (OperatorKind::None, true) => self.none::<T, true>(op),

@@ -4,7 +4,7 @@ use super::engine::{DecoderEngine, Runs};
 use super::sink::RecordSink;
 use super::vectors;
 use crate::dictionary::{INLINE_MAX, LaneState, LaneWords, Word};
-use crate::error::Error;
+use crate::error::FastError;
 use crate::limits::Limits;
 use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, SegmentLayout, lanes_of};
 use crate::wire::Map;
@@ -432,7 +432,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         run: u32,
         place: (usize, usize),
         count: u32,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FastError> {
         let (first, step) = place;
         let mut index = 0;
         while index < count {

@@ -29,14 +29,14 @@ pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::MessageVisitor;
 
 use crate::dictionary::DictionaryEntries;
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::message::Message;
 use crate::program::Program;
-use crate::rt::Packet;
+use crate::rt::BufferedPacket;
 use crate::template::TemplateId;
 
 use crate::wire::{Conformance, Findings, Map, WireReader};
-pub use options::{DecoderOptions, Engine, EngineUnderTest, ResetPolicy, TierUp};
+pub use options::{DecoderOptions, EngineSelection, EngineUnderTest, ResetPolicy, TierUp};
 pub use packet::PacketMessages;
 use sink::FlatSink;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub struct Decoder {
 
 /// A decoded message and its length.
 #[derive(Clone, Copy, Debug)]
-pub struct Decoded<'d> {
+pub struct DecodedMessage<'d> {
     /// The message, valid until the decoder's next call.
     pub message: &'d Message,
     /// Bytes of the message, at the front of the input.
@@ -87,7 +87,7 @@ struct Cut {
 #[must_use]
 pub enum Step<'d> {
     /// A whole message.
-    Message(Decoded<'d>),
+    Message(DecodedMessage<'d>),
     /// The input ends inside a message. Nothing has changed: call again with the same bytes and
     /// more.
     NeedMore(MissingBytes),
@@ -169,12 +169,12 @@ impl Decoder {
     /// Decodes the message at the start of `input`.
     ///
     /// # Errors
-    /// Any [`Error`]; its offset counts from the start of `input`. The dictionaries are invalid
-    /// then: every further call returns [`ErrorKind::NeedsReset`] until a reset by call, by policy,
+    /// Any [`FastError`]; its offset counts from the start of `input`. The dictionaries are invalid
+    /// then: every further call returns [`FastErrorKind::NeedsReset`] until a reset by call, by policy,
     /// or by a message whose template resets.
     #[inline]
-    pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
-        self.decode_packet(Packet::from(input))
+    pub fn decode(&mut self, input: &[u8]) -> Result<DecodedMessage<'_>, FastError> {
+        self.decode_packet(BufferedPacket::from(input))
     }
 
     /// As [`decode`](Self::decode), if bytes after the packet are readable: machine code then need
@@ -183,9 +183,12 @@ impl Decoder {
     /// # Errors
     /// Those of [`decode`](Self::decode).
     #[inline]
-    pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_>, Error> {
+    pub fn decode_packet(
+        &mut self,
+        input: BufferedPacket<'_>,
+    ) -> Result<DecodedMessage<'_>, FastError> {
         match self.as_a_whole::<false>(input) {
-            Some(len) => Ok(Decoded { message: &self.message, len }),
+            Some(len) => Ok(DecodedMessage { message: &self.message, len }),
             None => self.decode_by_operations(input.bytes()),
         }
     }
@@ -193,7 +196,7 @@ impl Decoder {
     /// Decodes a message with the engines that take whole messages; `None` if the operations must
     /// decode it. In a stream, [`DictionaryEntries::return_to`] then undoes what has changed.
     #[inline(always)]
-    fn as_a_whole<const STREAM: bool>(&mut self, input: Packet<'_>) -> Option<usize> {
+    fn as_a_whole<const STREAM: bool>(&mut self, input: BufferedPacket<'_>) -> Option<usize> {
         match self.jit.is_there() {
             true => self.plain_by_code::<STREAM>(input.buffer(), input.len()),
             false => self.plain(input.bytes()),
@@ -230,11 +233,11 @@ impl Decoder {
     }
 
     #[inline(never)]
-    fn decode_by_operations(&mut self, input: &[u8]) -> Result<Decoded<'_>, Error> {
+    fn decode_by_operations(&mut self, input: &[u8]) -> Result<DecodedMessage<'_>, FastError> {
         self.settle();
         self.prepare(input)?;
         match self.run::<false>(input, &mut Cut::default()) {
-            Ok(len) => Ok(Decoded { message: &self.message, len }),
+            Ok(len) => Ok(DecodedMessage { message: &self.message, len }),
             Err(error) => Err(self.fail(error)),
         }
     }
@@ -243,9 +246,9 @@ impl Decoder {
     ///
     /// # Errors
     /// As [`decode`](Self::decode), but an incomplete message is [`Step::NeedMore`];
-    /// [`ErrorKind::MessageTooLarge`] as soon as a length or count shows that the message exceeds
+    /// [`FastErrorKind::MessageTooLarge`] as soon as a length or count shows that the message exceeds
     /// [`Limits::stream_bytes_max`](crate::Limits::stream_bytes_max).
-    pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, Error> {
+    pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_>, FastError> {
         if input.is_empty() {
             return Ok(Step::NeedMore(MissingBytes::default()));
         }
@@ -253,9 +256,9 @@ impl Decoder {
         let (findings, failed) = (self.findings, self.failed);
         let mark = self.dictionary.mark().filter(|_| self.streams.is_good());
         if let Some(mark) = mark {
-            if let Some(len) = self.as_a_whole::<true>(Packet::from(input)) {
+            if let Some(len) = self.as_a_whole::<true>(BufferedPacket::from(input)) {
                 self.streams.learn(false);
-                return Ok(Step::Message(Decoded { message: &self.message, len }));
+                return Ok(Step::Message(DecodedMessage { message: &self.message, len }));
             }
             self.dictionary.return_to(mark);
             self.failed = failed;
@@ -268,16 +271,18 @@ impl Decoder {
                 if mark.is_some() {
                     self.streams.learn(true);
                 }
-                return Ok(Step::Message(Decoded { message: &self.message, len }));
+                return Ok(Step::Message(DecodedMessage { message: &self.message, len }));
             }
-            Err(error) if error.kind() != ErrorKind::Truncated => return Err(self.fail(error)),
+            Err(error) if error.kind() != FastErrorKind::Truncated => return Err(self.fail(error)),
             Err(_) => {}
         }
         let limits = &self.options.limits;
         let missing = MissingBytes::of(input, cut.field_end, cut.owed, limits);
         if missing.bytes_min() - 1 > limits.stream_bytes_max {
             let len = u32::try_from(missing.bytes_min() - 1).unwrap_or(u32::MAX);
-            return Err(self.fail(Error::new(ErrorKind::MessageTooLarge, 0).with_detail(len)));
+            return Err(
+                self.fail(FastError::new(FastErrorKind::MessageTooLarge, 0).with_detail(len))
+            );
         }
         self.dictionary.roll_back();
         self.findings = findings;
@@ -296,8 +301,8 @@ impl Decoder {
         &mut self,
         input: &[u8],
         visitor: &mut impl MessageVisitor,
-    ) -> Result<usize, Error> {
-        let Decoded { message, len } = self.decode(input)?;
+    ) -> Result<usize, FastError> {
+        let DecodedMessage { message, len } = self.decode(input)?;
         message.show(visitor);
         Ok(len)
     }
@@ -325,7 +330,11 @@ impl Decoder {
     }
 
     /// Decodes a message with the operations. If it is truncated, `cut` says where.
-    fn run<const JOURNAL: bool>(&mut self, input: &[u8], cut: &mut Cut) -> Result<usize, Error> {
+    fn run<const JOURNAL: bool>(
+        &mut self,
+        input: &[u8],
+        cut: &mut Cut,
+    ) -> Result<usize, FastError> {
         self.message.store.clear();
         let runs = self.may_run;
         let bytes_max = self.options.limits.message_bytes_max;
@@ -372,7 +381,7 @@ impl Decoder {
     /// Resets before a message if the policy says so. After a failed message, returns an error
     /// unless the next one resets.
     #[inline]
-    fn prepare(&mut self, input: &[u8]) -> Result<(), Error> {
+    fn prepare(&mut self, input: &[u8]) -> Result<(), FastError> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
@@ -380,21 +389,21 @@ impl Decoder {
     }
 
     #[cold]
-    fn resume(&mut self, input: &[u8]) -> Result<(), Error> {
+    fn resume(&mut self, input: &[u8]) -> Result<(), FastError> {
         if !self.starts_with_reset(input)? {
-            return Err(Error::new(ErrorKind::NeedsReset, 0));
+            return Err(FastError::new(FastErrorKind::NeedsReset, 0));
         }
         self.reset();
         Ok(())
     }
 
-    fn starts_with_reset(&self, input: &[u8]) -> Result<bool, Error> {
+    fn starts_with_reset(&self, input: &[u8]) -> Result<bool, FastError> {
         if self.options.reset == ResetPolicy::Never {
             return Ok(false);
         }
         let mut findings = Findings::default();
         let mut reader = WireReader::new(input, Conformance::Lenient, &mut findings);
-        let outside = |kind| Error::new(kind, 0);
+        let outside = |kind| FastError::new(kind, 0);
         if !reader.presence_map().map_err(outside)?.take() {
             return Ok(false);
         }
@@ -404,7 +413,7 @@ impl Decoder {
         Ok(index.is_some_and(|index| self.program.templates()[index].reset))
     }
 
-    fn fail(&mut self, error: Error) -> Error {
+    fn fail(&mut self, error: FastError) -> FastError {
         self.failed = true;
         error
     }

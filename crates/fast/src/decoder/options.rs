@@ -26,17 +26,17 @@ pub enum ResetPolicy {
 
 /// The engine of a decoder. Both return the same values and the same errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
+pub enum EngineSelection {
     /// The fastest engine for each template: AVX-512 if the CPU has VBMI2 and GFNI, machine code as
     /// [`TierUp`] says (feature `jit`, x86-64), portable code for everything else.
     #[default]
     Automatic,
-    /// Portable code only. [Generated decoders](crate::generated::Decoder) run without SIMD and
+    /// Portable code only. [Generated decoders](crate::generated::ModuleDecoder) run without SIMD and
     /// BMI2.
     Portable,
 }
 
-/// When [`Engine::Automatic`] compiles a template to machine code, which takes some milliseconds
+/// When [`EngineSelection::Automatic`] compiles a template to machine code, which takes some milliseconds
 /// per template. Decoders of a program share the code. No effect without the feature `jit`, or on a
 /// CPU other than x86-64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,15 +80,15 @@ impl Default for TierUp {
     }
 }
 
-/// Engines that tests and benchmarks force; [`Engine`] is the interface for all others. May change in any release.
+/// Engines that tests and benchmarks force; [`EngineSelection`] is the interface for all others. May change in any release.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineUnderTest {
-    /// As [`Engine::Automatic`].
+    /// As [`EngineSelection::Automatic`].
     Automatic,
-    /// As [`Engine::Portable`].
+    /// As [`EngineSelection::Portable`].
     Portable,
-    /// As [`Engine::Automatic`], but generated decoders use SIMD for all entries after a reset.
+    /// As [`EngineSelection::Automatic`], but generated decoders use SIMD for all entries after a reset.
     /// Portable if the CPU lacks the instructions.
     Vectors,
     /// Machine code for all templates, compiled when the decoder is created, without SIMD. Portable
@@ -114,7 +114,7 @@ pub struct DecoderOptions {
     /// Bounds on sizes that the input chooses.
     pub limits: Limits,
     /// The engine. Default automatic.
-    pub engine: Engine,
+    pub engine: EngineSelection,
     /// Overrides `engine`, for tests and benchmarks.
     #[doc(hidden)]
     pub engine_under_test: Option<EngineUnderTest>,
@@ -131,7 +131,7 @@ setters!(DecoderOptions {
     conformance: Conformance,
     reset: ResetPolicy,
     limits: Limits,
-    engine: Engine,
+    engine: EngineSelection,
     implied_template: Option<TemplateId>,
     tier_up: TierUp,
 });
@@ -148,8 +148,8 @@ impl DecoderOptions {
     /// Returns the engine that these options ask for.
     pub(crate) fn wanted_engine(&self) -> EngineUnderTest {
         self.engine_under_test.unwrap_or(match self.engine {
-            Engine::Automatic => EngineUnderTest::Automatic,
-            Engine::Portable => EngineUnderTest::Portable,
+            EngineSelection::Automatic => EngineUnderTest::Automatic,
+            EngineSelection::Portable => EngineUnderTest::Portable,
         })
     }
 }

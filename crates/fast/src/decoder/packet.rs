@@ -1,7 +1,7 @@
 //! The messages of a packet, one after the other.
 
-use super::{Decoded, Decoder};
-use crate::error::Error;
+use super::{DecodedMessage, Decoder};
+use crate::error::FastError;
 use crate::message::Message;
 
 impl Decoder {
@@ -39,7 +39,7 @@ pub struct PacketMessages<'d, 'p> {
 impl PacketMessages<'_, '_> {
     /// Decodes the next message; `None` at the end of the packet and after an error. The error's
     /// offset counts from the start of the packet.
-    pub fn next_message(&mut self) -> Option<Result<Decoded<'_>, Error>> {
+    pub fn next_message(&mut self) -> Option<Result<DecodedMessage<'_>, FastError>> {
         let rest = self.packet.get(self.offset..).filter(|rest| !rest.is_empty())?;
         if self.is_over {
             return None;
@@ -66,7 +66,7 @@ impl PacketMessages<'_, '_> {
 }
 
 impl Iterator for PacketMessages<'_, '_> {
-    type Item = Result<Message, Error>;
+    type Item = Result<Message, FastError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.next_message()?.map(|decoded| decoded.message.clone()))
@@ -75,7 +75,7 @@ impl Iterator for PacketMessages<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Decoder, ErrorKind, Program, TemplateSet};
+    use crate::{Decoder, FastErrorKind, Program, TemplateSet};
     use std::sync::Arc;
 
     fn decoder() -> Decoder {
@@ -97,7 +97,7 @@ mod tests {
         let cut = texts(&mut decoder, &[0xe0, 0x81, 0x85, 0xa0]);
         assert_eq!(cut.len(), 2);
         let error = cut[1].as_ref().unwrap_err();
-        assert_eq!((error.kind(), error.offset()), (ErrorKind::Truncated, 4));
+        assert_eq!((error.kind(), error.offset()), (FastErrorKind::Truncated, 4));
         assert!(texts(&mut decoder, &[]).is_empty());
     }
 }

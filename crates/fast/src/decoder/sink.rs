@@ -1,7 +1,7 @@
 //! Destination of decoded values: separates program execution from storage.
 
 use crate::dictionary::{DictionaryEntries, INLINE_MAX, Word};
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::message::{MessageStore, pair_word};
 use crate::program::{Op, SegmentLayout};
 
@@ -32,13 +32,13 @@ pub(crate) trait RecordSink {
     /// A step of the engine; `position` is its current position.
     fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &DictionaryEntries) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
-    fn begin_message(&mut self, segment: &SegmentLayout) -> Result<usize, ErrorKind>;
+    fn begin_message(&mut self, segment: &SegmentLayout) -> Result<usize, FastErrorKind>;
     fn end_message(&mut self) {}
     fn integer(&mut self, base: usize, op: &Op, value: u64);
     fn decimal(&mut self, base: usize, op: &Op, mantissa: i64, exponent: i32);
     /// A string of at most [`INLINE_MAX`] bytes, in the form of a word.
     fn short_text(&mut self, base: usize, op: &Op, word: Word);
-    fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), ErrorKind>;
+    fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), FastErrorKind>;
     fn constant(&mut self, _base: usize, _op: &Op) {}
     fn absent(&mut self, _op: &Op) {}
     /// All fields of a presence word are decoded.
@@ -52,7 +52,7 @@ pub(crate) trait RecordSink {
         op: &Op,
         count: u32,
         entry: &SegmentLayout,
-    ) -> Result<(usize, usize), ErrorKind>;
+    ) -> Result<(usize, usize), FastErrorKind>;
     fn begin_entry(&mut self, _op: &Op, _index: u32) {}
     fn end_entry(&mut self, _op: &Op) {}
     fn end_sequence(&mut self, _op: &Op) {}
@@ -72,7 +72,7 @@ impl RecordSink for FlatSink<'_> {
         &mut self.store.words
     }
 
-    fn begin_message(&mut self, segment: &SegmentLayout) -> Result<usize, ErrorKind> {
+    fn begin_message(&mut self, segment: &SegmentLayout) -> Result<usize, FastErrorKind> {
         self.store.reserve(segment.record_words as usize, self.bytes_max)
     }
 
@@ -94,7 +94,7 @@ impl RecordSink for FlatSink<'_> {
         self.store.words[base + op.slot as usize] = word;
     }
 
-    fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), ErrorKind> {
+    fn text(&mut self, base: usize, op: &Op, bytes: &[u8]) -> Result<(), FastErrorKind> {
         if op.discard {
             return Ok(());
         }
@@ -113,7 +113,7 @@ impl RecordSink for FlatSink<'_> {
         op: &Op,
         count: u32,
         entry: &SegmentLayout,
-    ) -> Result<(usize, usize), ErrorKind> {
+    ) -> Result<(usize, usize), FastErrorKind> {
         let words = entry.record_words as usize;
         if op.discard {
             // Unwanted entries are decoded over each other, after the words that are kept.
@@ -121,7 +121,7 @@ impl RecordSink for FlatSink<'_> {
             self.store.used = first;
             return Ok((first, 0));
         }
-        let total = words.checked_mul(count as usize).ok_or(ErrorKind::MessageTooLarge)?;
+        let total = words.checked_mul(count as usize).ok_or(FastErrorKind::MessageTooLarge)?;
         let first = self.store.reserve(total, self.bytes_max)?;
         self.store.words[base + op.slot as usize] = pair_word(count, first as u32);
         Ok((first, words))

@@ -3,7 +3,7 @@
 use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
 use crate::wire::Map;
@@ -34,7 +34,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         base: usize,
         wire: &[u8],
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         if let [only] = wire {
             let word = [only & 0x7f, 0, 0, 0, 0, 0, 0, 1];
             if STORE {
@@ -51,7 +51,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         base: usize,
         wire: &[u8],
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         if wire.len() <= INLINE_MAX {
             let word = ascii_word(wire);
             if STORE {
@@ -71,10 +71,10 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Counts a string that does not fit a word against the message's limit.
     #[inline]
-    fn charge(&mut self, len: usize) -> Result<(), ErrorKind> {
+    fn charge(&mut self, len: usize) -> Result<(), FastErrorKind> {
         if len > INLINE_MAX {
             let left = self.text_left.checked_sub(len);
-            self.text_left = left.ok_or(ErrorKind::MessageTooLarge)?;
+            self.text_left = left.ok_or(FastErrorKind::MessageTooLarge)?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         &mut self,
         op: &Op,
         base: usize,
-    ) -> Result<bool, ErrorKind> {
+    ) -> Result<bool, FastErrorKind> {
         match self.read_ascii::<OPTIONAL>()? {
             Some(wire) => self.received_ascii::<false>(op, base, wire).map(|()| true),
             None => Ok(false),
@@ -93,7 +93,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     #[inline(always)]
-    fn read_ascii<const OPTIONAL: bool>(&mut self) -> Result<Option<&'e [u8]>, ErrorKind> {
+    fn read_ascii<const OPTIONAL: bool>(&mut self) -> Result<Option<&'e [u8]>, FastErrorKind> {
         match OPTIONAL {
             true => self.reader.ascii_nullable(self.limits.string_max),
             false => self.reader.ascii(self.limits.string_max).map(Some),
@@ -107,7 +107,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
         base: usize,
-    ) -> Result<bool, ErrorKind> {
+    ) -> Result<bool, FastErrorKind> {
         match map.take() {
             true => self.ascii_none::<OPTIONAL>(op, base),
             false => self.initial_text(op, base),
@@ -121,7 +121,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
         base: usize,
-    ) -> Result<bool, ErrorKind> {
+    ) -> Result<bool, FastErrorKind> {
         if !map.take() {
             return self.previous_text(op, base);
         }
@@ -135,7 +135,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     #[inline(always)]
-    fn initial_text(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+    fn initial_text(&mut self, op: &Op, base: usize) -> Result<bool, FastErrorKind> {
         let initial = self.initial(op);
         if let Some(word) = initial.short {
             self.sink.short_text(base, op, word);
@@ -148,7 +148,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Decodes copy and tail without a value in the stream.
     #[inline(always)]
-    fn previous_text(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+    fn previous_text(&mut self, op: &Op, base: usize) -> Result<bool, FastErrorKind> {
         let state = self.dictionary.state(op.entry);
         if state != EntryState::Assigned {
             return self.text_not_assigned(op, base, state);
@@ -168,7 +168,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         base: usize,
         state: EntryState,
-    ) -> Result<bool, ErrorKind> {
+    ) -> Result<bool, FastErrorKind> {
         let initial = self.initial(op);
         if state == EntryState::Undefined && initial.given {
             self.charge(initial.bytes.len())?;
@@ -181,9 +181,9 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             return Ok(false);
         }
         Err(match (op.operator, state) {
-            (OperatorKind::Tail, EntryState::Empty) => ErrorKind::SubtractionLength,
-            (OperatorKind::Tail, _) | (_, EntryState::Empty) => ErrorKind::EmptyPreviousValue,
-            _ => ErrorKind::NoInitialValue,
+            (OperatorKind::Tail, EntryState::Empty) => FastErrorKind::SubtractionLength,
+            (OperatorKind::Tail, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
+            _ => FastErrorKind::NoInitialValue,
         })
     }
 
@@ -194,7 +194,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
         base: usize,
-    ) -> Result<bool, ErrorKind> {
+    ) -> Result<bool, FastErrorKind> {
         match op.operator {
             OperatorKind::None => self.text_on_wire(op, base, false),
             OperatorKind::Default if map.take() => self.text_on_wire(op, base, false),
@@ -210,7 +210,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
     }
 
-    fn text_on_wire(&mut self, op: &Op, base: usize, store: bool) -> Result<bool, ErrorKind> {
+    fn text_on_wire(&mut self, op: &Op, base: usize, store: bool) -> Result<bool, FastErrorKind> {
         let present = self.read_text(op, op.optional)?;
         if !present {
             if store {
@@ -223,7 +223,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// Reads a string of `op`'s type into `self.text`; false for NULL.
-    fn read_text(&mut self, op: &Op, nullable: bool) -> Result<bool, ErrorKind> {
+    fn read_text(&mut self, op: &Op, nullable: bool) -> Result<bool, FastErrorKind> {
         let max = self.limits.string_max;
         let value = match (op.wire, nullable) {
             (WireType::Ascii, false) => Some(self.reader.ascii(max)?),
@@ -241,13 +241,13 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// Checks the value in `self.text`; passes it to the sink and, with `store`, to the dictionary.
-    fn keep_text(&mut self, op: &Op, base: usize, store: bool) -> Result<(), ErrorKind> {
+    fn keep_text(&mut self, op: &Op, base: usize, store: bool) -> Result<(), FastErrorKind> {
         if self.text.len() > self.limits.string_max as usize {
-            return Err(ErrorKind::StringTooLong);
+            return Err(FastErrorKind::StringTooLong);
         }
         self.charge(self.text.len())?;
         if op.wire == WireType::Unicode && std::str::from_utf8(self.text).is_err() {
-            self.reader.report(ErrorKind::InvalidUtf8)?;
+            self.reader.report(FastErrorKind::InvalidUtf8)?;
         }
         if store {
             self.dictionary.set_bytes::<JOURNAL>(op.entry, self.text);
@@ -256,7 +256,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
-    fn text_delta(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+    fn text_delta(&mut self, op: &Op, base: usize) -> Result<bool, FastErrorKind> {
         let subtraction = match op.optional {
             true => match self.reader.signed_nullable()? {
                 Some(length) => length,
@@ -264,17 +264,18 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             },
             false => self.reader.signed()?,
         };
-        let subtraction = i32::try_from(subtraction).map_err(|_| ErrorKind::SubtractionLength)?;
+        let subtraction =
+            i32::try_from(subtraction).map_err(|_| FastErrorKind::SubtractionLength)?;
         self.read_text(op, false)?;
         let previous = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.bytes(op.entry),
             EntryState::Undefined => &self.program.initials[op.initial as usize].bytes,
-            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+            EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
         };
         // Negative lengths cut in front: -1 cuts nothing, -2 one byte. So "cut 0 in front" can be
         // encoded.
         let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
-        let kept = previous.len().checked_sub(cut).ok_or(ErrorKind::SubtractionLength)?;
+        let kept = previous.len().checked_sub(cut).ok_or(FastErrorKind::SubtractionLength)?;
         match subtraction < 0 {
             true => self.text.extend_from_slice(&previous[cut..]),
             false => {
@@ -286,7 +287,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// Spec: FAST 1.1 §6.3.8.
-    fn tail(&mut self, op: &Op, base: usize) -> Result<bool, ErrorKind> {
+    fn tail(&mut self, op: &Op, base: usize) -> Result<bool, FastErrorKind> {
         if !self.read_text(op, op.optional)? {
             self.dictionary.set_empty::<JOURNAL>(op.entry);
             return Ok(false);

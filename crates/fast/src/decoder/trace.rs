@@ -5,7 +5,7 @@ use super::engine::DecoderEngine;
 use super::sink::{RecordSink, TraceStep};
 use crate::ResetPolicy;
 use crate::dictionary::{DictionaryEntries, EntryState, INLINE_MAX, Word};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::program::{FieldRef, Op, OpCode, Program, SegmentLayout, Storage, WireType};
 use crate::template::{Decimal, OperatorKind, Value};
 use crate::wire::WireReader;
@@ -135,7 +135,7 @@ impl Decoder {
         &mut self,
         input: &[u8],
         mut tell: impl FnMut(TraceEvent),
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FastError> {
         self.settle();
         self.dictionary.return_home();
         self.prepare(input)?;
@@ -306,7 +306,7 @@ impl RecordSink for Tracing<'_> {
         }
     }
 
-    fn begin_message(&mut self, _segment: &SegmentLayout) -> Result<usize, ErrorKind> {
+    fn begin_message(&mut self, _segment: &SegmentLayout) -> Result<usize, FastErrorKind> {
         Ok(0)
     }
 
@@ -330,7 +330,7 @@ impl RecordSink for Tracing<'_> {
         self.value = Some(Value::Bytes(word[..usize::from(word[7]).min(INLINE_MAX)].into()));
     }
 
-    fn text(&mut self, _base: usize, _op: &Op, bytes: &[u8]) -> Result<(), ErrorKind> {
+    fn text(&mut self, _base: usize, _op: &Op, bytes: &[u8]) -> Result<(), FastErrorKind> {
         self.value = Some(Value::Bytes(bytes.into()));
         Ok(())
     }
@@ -364,7 +364,7 @@ impl RecordSink for Tracing<'_> {
         op: &Op,
         count: u32,
         _entry: &SegmentLayout,
-    ) -> Result<(usize, usize), ErrorKind> {
+    ) -> Result<(usize, usize), FastErrorKind> {
         (self.tell)(TraceEvent::BeginSequence(FieldRef(op.field), count));
         Ok((0, 0))
     }
@@ -392,7 +392,7 @@ mod tests {
     use crate::{CompileOptions, TemplateSet};
     use std::sync::Arc;
 
-    fn events(xml: &str, bytes: &[u8]) -> (Vec<TraceEvent>, Result<usize, Error>) {
+    fn events(xml: &str, bytes: &[u8]) -> (Vec<TraceEvent>, Result<usize, FastError>) {
         let options = CompileOptions { constants: true, ..CompileOptions::default() };
         let set = TemplateSet::parse(xml).unwrap();
         let program = Program::compile_with(set, &options).unwrap();
@@ -496,7 +496,7 @@ mod tests {
         let xml = r#"<templates><template name="T" id="1">
             <uInt32 name="a"/><uInt32 name="b"><copy/></uInt32></template></templates>"#;
         let (events, outcome) = events(xml, &[0xc0, 0x81, 0x85]);
-        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NoInitialValue);
+        assert_eq!(outcome.unwrap_err().kind(), FastErrorKind::NoInitialValue);
         assert_eq!(fields(&events).len(), 1);
     }
 }

@@ -4,16 +4,16 @@ use super::engine::EncoderEngine;
 use super::writer::{self, MapWriter};
 use crate::decoder::integer::Signed;
 use crate::dictionary::EntryState;
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::Op;
 use crate::template::{Decimal, OperatorKind};
 
 /// Checks an exponent (R1).
 #[inline]
-pub(super) fn check_exponent(exponent: i32) -> Result<(), ErrorKind> {
+pub(super) fn check_exponent(exponent: i32) -> Result<(), FastErrorKind> {
     match exponent {
         -63..=63 => Ok(()),
-        _ => Err(ErrorKind::DecimalRange),
+        _ => Err(FastErrorKind::DecimalRange),
     }
 }
 
@@ -26,7 +26,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<Decimal>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         if let Some(value) = value {
             check_exponent(value.exponent)?;
         }
@@ -50,7 +50,7 @@ impl EncoderEngine<'_> {
         }
     }
 
-    fn scaled_on_wire(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), ErrorKind> {
+    fn scaled_on_wire(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
         let Some(Decimal { mantissa, exponent }) = value else { return self.absent_delta(op) };
         match op.optional {
             true => writer::signed_nullable(self.out, Some(i64::from(exponent))),
@@ -86,7 +86,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<Decimal>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         let follows = !self.take_replace() && self.scaled_follows(op, value);
         map.push(self.out, !follows);
         if !follows {
@@ -106,14 +106,14 @@ impl EncoderEngine<'_> {
         value == initial && (op.optional || initial.is_some())
     }
 
-    fn scaled_delta(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), ErrorKind> {
+    fn scaled_delta(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
         let Some(Decimal { mantissa, exponent }) = value else { return self.absent_delta(op) };
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.previous_scaled(op),
             EntryState::Undefined => {
                 self.scaled_initial(op).unwrap_or(Decimal { mantissa: 0, exponent: 0 })
             }
-            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+            EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
         };
         let word = |value: i32| i64::from(value) as u64;
         self.difference::<Signed>(op.optional, word(exponent), word(base.exponent));

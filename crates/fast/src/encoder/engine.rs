@@ -4,7 +4,7 @@ use super::decimal::check_exponent;
 use super::writer::{self, MapWriter};
 use crate::decoder::integer::{Signed, Unsigned};
 use crate::dictionary::{DictionaryEntries, EntryState};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::message::{MessageStore, pair_of};
 use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
@@ -31,11 +31,11 @@ pub(super) struct EncoderEngine<'e> {
 }
 
 /// Result of encoding a field.
-type FieldEncoded = Result<(), ErrorKind>;
+type FieldEncoded = Result<(), FastErrorKind>;
 
 /// Returns an error about the message as a whole. Its offset is 0: there are no bytes of it.
-fn outside(kind: ErrorKind) -> Error {
-    Error::new(kind, 0)
+fn outside(kind: FastErrorKind) -> FastError {
+    FastError::new(kind, 0)
 }
 
 impl<'e> EncoderEngine<'e> {
@@ -54,10 +54,10 @@ impl<'e> EncoderEngine<'e> {
     /// Encodes one message: presence map, template id, fields.
     ///
     /// Spec: FAST 1.1 §10.3.
-    pub(super) fn message(&mut self, index: u32, base: usize) -> Result<(), Error> {
+    pub(super) fn message(&mut self, index: u32, base: usize) -> Result<(), FastError> {
         let program = self.program;
         let template = &program.templates[index as usize];
-        let Some(id) = template.id else { return Err(outside(ErrorKind::TemplateWithoutId)) };
+        let Some(id) = template.id else { return Err(outside(FastErrorKind::TemplateWithoutId)) };
         let segment = &program.segments[template.segment.index()];
         let mut map = MapWriter::begin(self.out, segment.map_bits + 1);
         let known = self.dictionary.last_template() == Some(index);
@@ -75,7 +75,7 @@ impl<'e> EncoderEngine<'e> {
     }
 
     /// Encodes a group or sequence entry: its presence map, if it has one, and its fields.
-    fn segment(&mut self, segment: &'e SegmentLayout, base: usize) -> Result<(), Error> {
+    fn segment(&mut self, segment: &'e SegmentLayout, base: usize) -> Result<(), FastError> {
         self.enter()?;
         if segment.has_map() {
             let mut map = MapWriter::begin(self.out, segment.map_bits);
@@ -89,9 +89,9 @@ impl<'e> EncoderEngine<'e> {
     }
 
     /// Enters a nested level. The depth is not restored on errors, because they end the message.
-    fn enter(&mut self) -> Result<(), Error> {
+    fn enter(&mut self) -> Result<(), FastError> {
         if self.depth >= Limits::DEPTH_MAX {
-            return Err(outside(ErrorKind::NestingTooDeep));
+            return Err(outside(FastErrorKind::NestingTooDeep));
         }
         self.depth += 1;
         Ok(())
@@ -102,7 +102,7 @@ impl<'e> EncoderEngine<'e> {
         segment: &'e SegmentLayout,
         map: &mut MapWriter,
         base: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FastError> {
         let program = self.program;
         let ops = &program.code[segment.ops.start as usize..segment.ops.end as usize];
         let mut presence_at = base + segment.presence_at as usize;
@@ -131,7 +131,7 @@ impl<'e> EncoderEngine<'e> {
                 OpCode::IntNone | OpCode::IntNoneOptional => self.none::<Signed>(op, integer()),
                 OpCode::IntDelta | OpCode::IntDeltaOptional => self.delta::<Signed>(op, integer()),
                 OpCode::Integer => {
-                    let (value, mismatch) = (integer(), ErrorKind::ApplicationType);
+                    let (value, mismatch) = (integer(), FastErrorKind::ApplicationType);
                     match op.wire {
                         WireType::UInt => self.any::<Unsigned>(op, map, value, mismatch),
                         _ => self.any::<Signed>(op, map, value, mismatch),
@@ -159,20 +159,20 @@ impl<'e> EncoderEngine<'e> {
                 OpCode::MantissaDelta => self.delta::<Signed>(op, Some(self.word(at + 1))),
                 OpCode::Mantissa => {
                     let value = Some(self.word(at + 1));
-                    self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable)
+                    self.any::<Signed>(op, map, value, FastErrorKind::DecimalNotEncodable)
                 }
                 OpCode::Constant => Ok(()),
                 OpCode::ConstantOptional => self.constant(op, map, is_present),
                 OpCode::LengthNone | OpCode::Length => {
                     let count = is_present.then(|| u64::from(pair_of(self.store.words[at]).0));
-                    self.any::<Unsigned>(op, map, count, ErrorKind::ApplicationType)
+                    self.any::<Unsigned>(op, map, count, FastErrorKind::ApplicationType)
                 }
                 OpCode::Sequence if is_present => {
                     self.sequence(op, at)?;
                     Ok(())
                 }
                 OpCode::Sequence => Ok(()),
-                OpCode::Group if !is_present => Err(ErrorKind::MissingValue),
+                OpCode::Group if !is_present => Err(FastErrorKind::MissingValue),
                 OpCode::Group => {
                     self.group(op, base)?;
                     Ok(())
@@ -184,7 +184,7 @@ impl<'e> EncoderEngine<'e> {
                     }
                     Ok(())
                 }
-                OpCode::DynamicRef if !is_present => Err(ErrorKind::MissingValue),
+                OpCode::DynamicRef if !is_present => Err(FastErrorKind::MissingValue),
                 OpCode::DynamicRef => {
                     self.dynamic(op, at)?;
                     Ok(())
@@ -197,7 +197,7 @@ impl<'e> EncoderEngine<'e> {
                 OpCode::CheckEntryType => self.check_entry_type(op),
             };
             if let Err(kind) = outcome {
-                return Err(Error::at(kind, FieldRef(op.field), 0));
+                return Err(FastError::at(kind, FieldRef(op.field), 0));
             }
         }
         Ok(())
@@ -221,20 +221,22 @@ impl<'e> EncoderEngine<'e> {
         }
         let value = value.map(|exponent| i64::from(exponent) as u64);
         match op.code {
-            OpCode::Exponent => self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable),
+            OpCode::Exponent => {
+                self.any::<Signed>(op, map, value, FastErrorKind::DecimalNotEncodable)
+            }
             _ => self.default::<Signed>(op, map, value),
         }
     }
 
-    fn group(&mut self, op: &Op, base: usize) -> Result<(), Error> {
+    fn group(&mut self, op: &Op, base: usize) -> Result<(), FastError> {
         let program = self.program;
         self.segment(&program.segments[op.aux as usize], base)
     }
 
-    fn sequence(&mut self, op: &Op, at: usize) -> Result<(), Error> {
+    fn sequence(&mut self, op: &Op, at: usize) -> Result<(), FastError> {
         let (count, first) = pair_of(self.store.words[at]);
         if count > self.limits.entries_max || count > self.entries_left {
-            let error = Error::at(ErrorKind::TooManyEntries, FieldRef(op.field), 0);
+            let error = FastError::at(FastErrorKind::TooManyEntries, FieldRef(op.field), 0);
             return Err(error.with_detail(count));
         }
         self.entries_left -= count;
@@ -247,10 +249,10 @@ impl<'e> EncoderEngine<'e> {
         Ok(())
     }
 
-    fn dynamic(&mut self, op: &Op, at: usize) -> Result<(), Error> {
-        let here = |kind| Error::at(kind, FieldRef(op.field), 0);
+    fn dynamic(&mut self, op: &Op, at: usize) -> Result<(), FastError> {
+        let here = |kind| FastError::at(kind, FieldRef(op.field), 0);
         if self.nesting >= self.limits.nesting_max {
-            return Err(here(ErrorKind::NestingTooDeep));
+            return Err(here(FastErrorKind::NestingTooDeep));
         }
         let (template, place) = pair_of(self.store.words[at]);
         self.enter()?;
@@ -271,7 +273,7 @@ impl<'e> EncoderEngine<'e> {
         self.replace =
             foreign && matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment);
         if foreign && !self.replace {
-            return Err(ErrorKind::PreviousValueType);
+            return Err(FastErrorKind::PreviousValueType);
         }
         self.dictionary.set_tag::<true>(op.entry, tag);
         Ok(())

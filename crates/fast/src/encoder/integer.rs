@@ -4,7 +4,7 @@ use super::engine::EncoderEngine;
 use super::writer::{self, MapWriter};
 use crate::decoder::integer::{Signed, Unsigned, WireInteger};
 use crate::dictionary::EntryState;
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::Op;
 use crate::template::OperatorKind;
 
@@ -67,11 +67,11 @@ impl EncoderEngine<'_> {
         &mut self,
         op: &Op,
         value: Option<u64>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         match (op.optional, value) {
             (true, value) => T::write_nullable(self.out, value),
             (false, Some(value)) => T::write(self.out, value),
-            (false, None) => return Err(ErrorKind::MissingValue),
+            (false, None) => return Err(FastErrorKind::MissingValue),
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         let initial = self.initial(op);
         if value == initial.given.then_some(initial.word) && (op.optional || initial.given) {
             map.push(self.out, false);
@@ -100,7 +100,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         if !self.take_replace() {
             match self.dictionary.state(op.entry) {
                 EntryState::Assigned if value == Some(self.dictionary.integer(op.entry)) => {
@@ -125,7 +125,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         if !self.take_replace() {
             match self.dictionary.state(op.entry) {
                 EntryState::Assigned => {
@@ -153,7 +153,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         map.push(self.out, true);
         self.none::<T>(op, value)?;
         match value {
@@ -188,12 +188,12 @@ impl EncoderEngine<'_> {
         &mut self,
         op: &Op,
         value: Option<u64>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         let Some(value) = value else { return self.absent_delta(op) };
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.integer(op.entry),
             EntryState::Undefined => self.initial(op).word,
-            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+            EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
         };
         self.difference::<T>(op.optional, value, base);
         self.dictionary.set_integer::<true>(op.entry, value);
@@ -215,9 +215,9 @@ impl EncoderEngine<'_> {
 
     /// Encodes a delta without a value: NULL; the previous value stays.
     #[inline]
-    pub(super) fn absent_delta(&mut self, op: &Op) -> Result<(), ErrorKind> {
+    pub(super) fn absent_delta(&mut self, op: &Op) -> Result<(), FastErrorKind> {
         if !op.optional {
-            return Err(ErrorKind::MissingValue);
+            return Err(FastErrorKind::MissingValue);
         }
         writer::null(self.out);
         Ok(())
@@ -230,8 +230,8 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
-        mismatch: ErrorKind,
-    ) -> Result<(), ErrorKind> {
+        mismatch: FastErrorKind,
+    ) -> Result<(), FastErrorKind> {
         match op.operator {
             OperatorKind::None => self.none::<T>(op, value),
             OperatorKind::Default => self.default::<T>(op, map, value),
@@ -253,11 +253,11 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         present: bool,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         match (op.optional, present) {
             (true, present) => map.push(self.out, present),
             (false, true) => {}
-            (false, false) => return Err(ErrorKind::MissingValue),
+            (false, false) => return Err(FastErrorKind::MissingValue),
         }
         Ok(())
     }

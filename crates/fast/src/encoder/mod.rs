@@ -24,7 +24,7 @@ pub use packet::PacketEncoder;
 
 use crate::decoder::ResetPolicy;
 use crate::dictionary::{DictionaryEntries, INLINE_MAX};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::options::setters;
@@ -123,15 +123,15 @@ impl Encoder {
     ///   exponent or mantissa is another.
     /// - D4 for a delta or tail whose dictionary entry holds another type.
     /// - D6 for a delta on an empty previous value.
-    /// - [`ErrorKind::ForeignMessage`] for a message of another program,
-    ///   [`ErrorKind::TemplateWithoutId`] for one of a template without an id,
-    ///   [`ErrorKind::ProjectedProgram`] for a program that leaves fields out.
+    /// - [`FastErrorKind::ForeignMessage`] for a message of another program,
+    ///   [`FastErrorKind::TemplateWithoutId`] for one of a template without an id,
+    ///   [`FastErrorKind::ProjectedProgram`] for a program that leaves fields out.
     /// - D11 for a tail that would have to shorten the previous value, and for an ascii string
     ///   with a NUL in front of other characters.
     /// - R1, R2, R3 for values that only a lenient decoder lets pass.
-    /// - [`ErrorKind::MissingValue`] for a mandatory field that is absent.
+    /// - [`FastErrorKind::MissingValue`] for a mandatory field that is absent.
     /// - The limits of [`EncoderOptions::limits`].
-    pub fn encode(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<usize, Error> {
+    pub fn encode(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<usize, FastError> {
         let len = self.encode_within(message, out, usize::MAX, false)?;
         Ok(len.unwrap_or_default())
     }
@@ -144,7 +144,7 @@ impl Encoder {
         out: &mut Vec<u8>,
         room: usize,
         begins_packet: bool,
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Option<usize>, FastError> {
         self.check(message)?;
         if let Some(len) = self.encode_quickly(message, out, room, begins_packet) {
             return Ok(Some(len));
@@ -152,12 +152,12 @@ impl Encoder {
         self.encode_by_operations(message, out, room, begins_packet)
     }
 
-    fn check(&self, message: &Message) -> Result<(), Error> {
+    fn check(&self, message: &Message) -> Result<(), FastError> {
         if !Arc::ptr_eq(message.program(), &self.program) {
-            return Err(Error::new(ErrorKind::ForeignMessage, 0));
+            return Err(FastError::new(FastErrorKind::ForeignMessage, 0));
         }
         if !self.program.complete {
-            return Err(Error::new(ErrorKind::ProjectedProgram, 0));
+            return Err(FastError::new(FastErrorKind::ProjectedProgram, 0));
         }
         Ok(())
     }
@@ -206,7 +206,7 @@ impl Encoder {
         out: &mut Vec<u8>,
         room: usize,
         begins_packet: bool,
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Option<usize>, FastError> {
         let start = out.len();
         self.dictionary.begin_journal(&self.program);
         self.begin(begins_packet);
@@ -233,7 +233,7 @@ impl Encoder {
         }
     }
 
-    fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn run(&mut self, message: &Message, out: &mut Vec<u8>) -> Result<(), FastError> {
         let mut engine = EncoderEngine {
             program: &self.program,
             store: &message.store,

@@ -1,7 +1,7 @@
 //! Packs messages into packets of a bounded size.
 
 use super::{Encoder, EncoderOptions};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::message::Message;
 use crate::program::Program;
 use std::sync::Arc;
@@ -52,9 +52,9 @@ impl PacketEncoder {
     /// with the message.
     ///
     /// # Errors
-    /// As [`Encoder::encode`], and [`ErrorKind::PacketTooSmall`] for a message that exceeds a whole
+    /// As [`Encoder::encode`], and [`FastErrorKind::PacketTooSmall`] for a message that exceeds a whole
     /// packet. On errors nothing changes; the packet being filled is kept.
-    pub fn push(&mut self, message: &Message) -> Result<Option<&[u8]>, Error> {
+    pub fn push(&mut self, message: &Message) -> Result<Option<&[u8]>, FastError> {
         if self.messages > 0 && self.append(message)? {
             return Ok(None);
         }
@@ -79,7 +79,7 @@ impl PacketEncoder {
 
     /// Adds a message to the packet being filled; returns false and changes nothing if it does not
     /// fit.
-    fn append(&mut self, message: &Message) -> Result<bool, Error> {
+    fn append(&mut self, message: &Message) -> Result<bool, FastError> {
         let room = self.encoder.options.packet_bytes_max.checked_sub(self.packet.len());
         let Some(room) = room else { return Ok(false) };
         let len = self.encoder.encode_within(message, &mut self.packet, room, false)?;
@@ -87,11 +87,11 @@ impl PacketEncoder {
     }
 
     /// Encodes a message as the first of a packet, into `finished`.
-    fn begin_with(&mut self, message: &Message) -> Result<(), Error> {
+    fn begin_with(&mut self, message: &Message) -> Result<(), FastError> {
         let room = self.encoder.options.packet_bytes_max;
         match self.encoder.encode_within(message, &mut self.finished, room, true)? {
             Some(_) => Ok(()),
-            None => Err(Error::new(ErrorKind::PacketTooSmall, 0)),
+            None => Err(FastError::new(FastErrorKind::PacketTooSmall, 0)),
         }
     }
 }

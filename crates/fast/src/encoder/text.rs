@@ -4,7 +4,7 @@ use super::engine::EncoderEngine;
 use super::text_delta::{TextDelta, shortest_tail};
 use super::writer::{self, MapWriter};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
 
@@ -16,7 +16,7 @@ impl<'e> EncoderEngine<'e> {
         op: &Op,
         map: &mut MapWriter,
         at: Option<usize>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         match op.operator {
             OperatorKind::Copy | OperatorKind::Tail => self.text_following(op, map, at),
             OperatorKind::Delta => self.text_delta(op, at),
@@ -35,7 +35,7 @@ impl<'e> EncoderEngine<'e> {
         op: &Op,
         map: &mut MapWriter,
         at: Option<usize>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         let initial = self.initial(op);
         let expected = initial.given.then_some(&*initial.bytes);
         let follows = self.bytes(at) == expected && (op.optional || initial.given);
@@ -53,21 +53,21 @@ impl<'e> EncoderEngine<'e> {
     }
 
     /// Checks that a decoder would accept the string.
-    fn check_text(&self, op: &Op, value: &[u8]) -> Result<(), ErrorKind> {
+    fn check_text(&self, op: &Op, value: &[u8]) -> Result<(), FastErrorKind> {
         if value.len() > self.limits.string_max as usize {
-            return Err(ErrorKind::StringTooLong);
+            return Err(FastErrorKind::StringTooLong);
         }
         if op.wire == WireType::Unicode && std::str::from_utf8(value).is_err() {
-            return Err(ErrorKind::InvalidUtf8);
+            return Err(FastErrorKind::InvalidUtf8);
         }
         if op.wire == WireType::Ascii && !value.is_ascii() {
-            return Err(ErrorKind::NotAscii);
+            return Err(FastErrorKind::NotAscii);
         }
         Ok(())
     }
 
     #[inline]
-    fn text_on_wire(&mut self, op: &Op, at: Option<usize>) -> Result<(), ErrorKind> {
+    fn text_on_wire(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         if let (WireType::Ascii, Some(at)) = (op.wire, at) {
             let word = self.store.words[at];
             if is_inline(word) && usize::from(word[INLINE_MAX]) <= self.limits.string_max as usize {
@@ -77,7 +77,7 @@ impl<'e> EncoderEngine<'e> {
         self.long_text_on_wire(op, at)
     }
 
-    fn long_text_on_wire(&mut self, op: &Op, at: Option<usize>) -> Result<(), ErrorKind> {
+    fn long_text_on_wire(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         match self.bytes(at) {
             Some(value) => {
                 self.check_text(op, value)?;
@@ -87,7 +87,7 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    fn write_text(&mut self, op: &Op, value: &[u8], nullable: bool) -> Result<(), ErrorKind> {
+    fn write_text(&mut self, op: &Op, value: &[u8], nullable: bool) -> Result<(), FastErrorKind> {
         match (op.wire, nullable) {
             (WireType::Ascii, false) => writer::ascii(self.out, value),
             (WireType::Ascii, true) => writer::ascii_nullable(self.out, Some(value)),
@@ -111,7 +111,7 @@ impl<'e> EncoderEngine<'e> {
         op: &Op,
         map: &mut MapWriter,
         at: Option<usize>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), FastErrorKind> {
         let state = self.dictionary.state(op.entry);
         let follows = !self.take_replace() && self.text_follows(op, state, at);
         map.push(self.out, !follows);
@@ -165,7 +165,7 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    fn tail(&mut self, op: &Op, state: EntryState, at: Option<usize>) -> Result<(), ErrorKind> {
+    fn tail(&mut self, op: &Op, state: EntryState, at: Option<usize>) -> Result<(), FastErrorKind> {
         let Some(value) = self.bytes(at) else { return self.absent_delta(op) };
         self.check_text(op, value)?;
         let base = match state {
@@ -173,21 +173,21 @@ impl<'e> EncoderEngine<'e> {
             _ => &self.initial(op).bytes,
         };
         let tail = shortest_tail(op.wire == WireType::Ascii, base, value)
-            .ok_or(ErrorKind::StringSyntax)?;
+            .ok_or(FastErrorKind::StringSyntax)?;
         self.write_text(op, tail, op.optional)
     }
 
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
-    fn text_delta(&mut self, op: &Op, at: Option<usize>) -> Result<(), ErrorKind> {
+    fn text_delta(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         let Some(value) = self.bytes(at) else { return self.absent_delta(op) };
         self.check_text(op, value)?;
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.bytes(op.entry),
             EntryState::Undefined => &self.initial(op).bytes,
-            EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
+            EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
         };
         let delta = TextDelta::shortest(op.wire == WireType::Ascii, op.optional, base, value);
-        let delta = delta.ok_or(ErrorKind::StringSyntax)?;
+        let delta = delta.ok_or(FastErrorKind::StringSyntax)?;
         match op.optional {
             true => writer::signed_nullable(self.out, Some(delta.subtraction)),
             false => writer::signed(self.out, delta.subtraction),

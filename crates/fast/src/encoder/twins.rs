@@ -5,7 +5,7 @@ use super::random;
 use super::{Encoder, EncoderOptions};
 use crate::MessageBuilder;
 use crate::decoder::ResetPolicy;
-use crate::error::Error;
+use crate::error::FastError;
 use crate::message::Message;
 use crate::program::Program;
 use crate::template::TemplateSet;
@@ -27,7 +27,12 @@ impl Twins {
         Self { fast: encoder.clone(), slow: encoder, plain: 0 }
     }
 
-    fn encode(&mut self, message: &Message, room: usize, begins_packet: bool) -> Result<(), Error> {
+    fn encode(
+        &mut self,
+        message: &Message,
+        room: usize,
+        begins_packet: bool,
+    ) -> Result<(), FastError> {
         let (mut fast, mut slow) = (vec![7], vec![7]);
         let quickly =
             self.fast.clone().encode_quickly(message, &mut Vec::new(), room, begins_packet);

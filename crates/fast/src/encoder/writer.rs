@@ -3,7 +3,7 @@
 //! Spec: FAST 1.1 §10.
 
 use crate::dictionary::{INLINE_MAX, Word};
-use crate::error::ErrorKind;
+use crate::error::FastErrorKind;
 use crate::rt::{CpuKernel, Portable};
 
 const STOP: u8 = 0x80;
@@ -120,7 +120,7 @@ pub(super) fn is_ascii_expressible(value: &[u8]) -> bool {
 /// # Errors
 /// R3 for a byte of 128 or more, D11 for a NUL before other characters.
 #[inline]
-pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8]) -> Result<(), ErrorKind> {
+pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8]) -> Result<(), FastErrorKind> {
     push_ascii(out, value, &[])
 }
 
@@ -129,11 +129,15 @@ pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8]) -> Result<(), ErrorKind> {
 /// # Errors
 /// As [`ascii`].
 #[inline]
-pub(super) fn short_ascii(out: &mut Vec<u8>, word: Word, optional: bool) -> Result<(), ErrorKind> {
+pub(super) fn short_ascii(
+    out: &mut Vec<u8>,
+    word: Word,
+    optional: bool,
+) -> Result<(), FastErrorKind> {
     let len = usize::from(word[INLINE_MAX]);
     let characters = u64::from_le_bytes(word) << 8 >> 8;
     if characters & 0x0080_8080_8080_8080 != 0 {
-        return Err(ErrorKind::NotAscii);
+        return Err(FastErrorKind::NotAscii);
     }
     if characters & 0xff == 0 {
         return push_ascii(out, &word[..len.min(INLINE_MAX)], if optional { &[0] } else { &[] });
@@ -148,7 +152,7 @@ pub(super) fn short_ascii(out: &mut Vec<u8>, word: Word, optional: bool) -> Resu
 /// # Errors
 /// As [`ascii`].
 #[inline]
-pub(super) fn ascii_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), ErrorKind> {
+pub(super) fn ascii_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), FastErrorKind> {
     match value {
         None => null(out),
         Some(value) => push_ascii(out, value, &[0])?,
@@ -158,18 +162,18 @@ pub(super) fn ascii_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) -> Result<
 
 /// Writes a string that may start with a zero byte; `preamble` is what such a string has in front.
 #[inline]
-fn push_ascii(out: &mut Vec<u8>, value: &[u8], preamble: &[u8]) -> Result<(), ErrorKind> {
+fn push_ascii(out: &mut Vec<u8>, value: &[u8], preamble: &[u8]) -> Result<(), FastErrorKind> {
     let Some((last, head)) = value.split_last() else {
         out.extend_from_slice(preamble);
         out.push(STOP);
         return Ok(());
     };
     if !value.is_ascii() {
-        return Err(ErrorKind::NotAscii);
+        return Err(FastErrorKind::NotAscii);
     }
     if value[0] == 0 {
         if !is_ascii_expressible(value) {
-            return Err(ErrorKind::StringSyntax);
+            return Err(FastErrorKind::StringSyntax);
         }
         out.extend_from_slice(preamble);
         out.push(0);
@@ -286,7 +290,7 @@ mod tests {
     /// output.
     fn round<T>(
         write: impl FnOnce(&mut Vec<u8>),
-        read: impl FnOnce(&mut WireReader<'_>) -> Result<T, ErrorKind>,
+        read: impl FnOnce(&mut WireReader<'_>) -> Result<T, FastErrorKind>,
     ) -> (T, Vec<u8>) {
         let mut out = Vec::new();
         write(&mut out);
@@ -410,9 +414,9 @@ mod tests {
     #[test]
     fn ascii_strings_that_cannot_be_written_are_errors() {
         let mut out = Vec::new();
-        assert_eq!(ascii(&mut out, b"\0A"), Err(ErrorKind::StringSyntax));
-        assert_eq!(ascii(&mut out, "\u{fc}".as_bytes()), Err(ErrorKind::NotAscii));
-        assert_eq!(ascii_nullable(&mut out, Some(b"\0\0")), Err(ErrorKind::StringSyntax));
+        assert_eq!(ascii(&mut out, b"\0A"), Err(FastErrorKind::StringSyntax));
+        assert_eq!(ascii(&mut out, "\u{fc}".as_bytes()), Err(FastErrorKind::NotAscii));
+        assert_eq!(ascii_nullable(&mut out, Some(b"\0\0")), Err(FastErrorKind::StringSyntax));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::cursor::{InputCursor, seldom};
 use super::growth::Growth;
 use super::kernel::CpuKernel;
 use super::lanes::Sequences;
-use super::text::{Charset, Text};
+use super::text::{Charset, TextValue};
 use crate::EngineUnderTest;
 use crate::decoder::vectors::Wide;
 use crate::limits::Limits;
@@ -330,8 +330,8 @@ impl CodingContext {
 
     /// Returns a string of the message.
     #[inline]
-    pub fn text(&mut self, bytes: &[u8]) -> Option<Text> {
-        match Text::short(bytes) {
+    pub fn text(&mut self, bytes: &[u8]) -> Option<TextValue> {
+        match TextValue::short(bytes) {
             Some(text) => Some(text),
             None => self.long_text(bytes, &[]),
         }
@@ -340,7 +340,7 @@ impl CodingContext {
     /// Returns a string of the message: the first `len` of these bytes, more than seven. Copies all
     /// bytes, which needs no function call, and truncates.
     #[inline(always)]
-    pub(super) fn front_of(&mut self, bytes: &[u8; 32], len: usize) -> Option<Text> {
+    pub(super) fn front_of(&mut self, bytes: &[u8; 32], len: usize) -> Option<TextValue> {
         let start = self.arena.len();
         self.charge(len)?;
         if self.arena.capacity() - start < bytes.len() {
@@ -348,11 +348,11 @@ impl CodingContext {
         }
         self.arena.extend_from_slice(bytes);
         self.arena.truncate(start + len);
-        Some(Text::outside(u32::try_from(start).ok()?, len as u32))
+        Some(TextValue::outside(u32::try_from(start).ok()?, len as u32))
     }
 
     /// Returns a string of more than seven bytes from two parts; the second may be empty.
-    pub(super) fn long_text(&mut self, front: &[u8], back: &[u8]) -> Option<Text> {
+    pub(super) fn long_text(&mut self, front: &[u8], back: &[u8]) -> Option<TextValue> {
         let (start, len) = (self.arena.len(), front.len() + back.len());
         self.charge(len)?;
         if self.arena.capacity() - start < len {
@@ -360,7 +360,7 @@ impl CodingContext {
         }
         self.arena.extend_from_slice(front);
         self.arena.extend_from_slice(back);
-        Some(Text::outside(u32::try_from(start).ok()?, u32::try_from(len).ok()?))
+        Some(TextValue::outside(u32::try_from(start).ok()?, u32::try_from(len).ok()?))
     }
 }
 

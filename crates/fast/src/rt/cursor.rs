@@ -1,6 +1,6 @@
 //! Fast readers of the wire types, for common encodings.
 //!
-//! A [`InputCursor`] reads well-formed values in range. `None` means anything else: an error, the end of
+//! An [`InputCursor`] reads well-formed values in range. `None` means anything else: an error, the end of
 //! the bytes, or a rare encoding. The dynamic engine then decodes the message again and returns the
 //! value, or the error with its position; so the cursor need not know the reason.
 //!
@@ -12,7 +12,7 @@
 use super::ahead::{Ahead, WINDOW};
 use super::context::CodingContext;
 use super::kernel::{CpuKernel, DecodeSegment, Portable};
-use super::text::Text;
+use super::text::TextValue;
 use crate::dictionary::INLINE_MAX;
 
 pub(super) const STOP: u8 = 0x80;
@@ -399,12 +399,12 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
     /// character has its own branch, so that the next field does not wait for the length; two to
     /// seven are read as one word.
     #[inline(always)]
-    pub(super) fn short_ascii(&mut self, context: &CodingContext) -> Option<Text> {
+    pub(super) fn short_ascii(&mut self, context: &CodingContext) -> Option<TextValue> {
         let window = self.ahead.window()?;
         let first = window.bytes()[0];
         if first > STOP {
             self.ahead = window.behind(1);
-            return Some(Text::of_ascii(u64::from(first ^ STOP), 1));
+            return Some(TextValue::of_ascii(u64::from(first ^ STOP), 1));
         }
         seldom();
         let word = u64::from_le_bytes(*window.bytes().first_chunk()?);
@@ -419,7 +419,7 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
         }
         self.ahead = window.behind(len);
         // Keeps the bits below the stop bit of the last character.
-        Some(Text::of_ascii(word & !stops & (stops - 1), len))
+        Some(TextValue::of_ascii(word & !stops & (stops - 1), len))
     }
 }
 

@@ -7,15 +7,15 @@ use super::facts::Templates;
 use super::kernel::{CpuKernel, Portable};
 use super::lanes::Sequences;
 use super::link::{LinkError, Links};
-use super::packet::{PADDED_LEN, Packet, PaddedPacket};
+use super::packet::{BufferedPacket, PADDED_LEN, PaddedPacket};
 use super::state::sealed::Handover;
 use crate::EngineUnderTest;
 use crate::builder::MessageBuilder;
 use crate::decoder::{
-    Decoded as DynamicDecoded, Decoder as Dynamic, DecoderOptions, MissingBytes, ResetPolicy,
-    Step as DynamicStep,
+    DecodedMessage as DynamicDecoded, Decoder as Dynamic, DecoderOptions, MissingBytes,
+    ResetPolicy, Step as DynamicStep,
 };
-use crate::error::Error;
+use crate::error::FastError;
 use crate::message::Message as DynamicMessage;
 use crate::message_decoder::MessageDecoder;
 use crate::program::Program;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// encodings). Previous values are passed to it and back, so values, errors and their positions are
 /// those of a [`Decoder`](crate::Decoder).
 #[derive(Clone, Debug)]
-pub struct Decoder<T: Templates> {
+pub struct ModuleDecoder<T: Templates> {
     engines: Engines<T>,
     messages: T::Messages,
     /// Builder that converts the module's messages to those of the dynamic engine; created on first
@@ -57,7 +57,7 @@ struct Engines<T: Templates> {
 
 /// A message, of the module or of the dynamic engine.
 #[derive(Debug)]
-pub enum Message<'d, T: Templates> {
+pub enum ModuleMessage<'d, T: Templates> {
     /// A template of the module.
     Known(T::Message<'d>),
     /// A message of a template that is only in the template set, a message with a dynamic reference
@@ -68,9 +68,9 @@ pub enum Message<'d, T: Templates> {
 
 /// A decoded message and its length.
 #[derive(Debug)]
-pub struct Decoded<'d, T: Templates> {
+pub struct DecodedModuleMessage<'d, T: Templates> {
     /// The message, valid until the decoder's next call.
-    pub message: Message<'d, T>,
+    pub message: ModuleMessage<'d, T>,
     /// Bytes of the message, at the front of the input.
     pub len: usize,
 }
@@ -78,14 +78,14 @@ pub struct Decoded<'d, T: Templates> {
 /// Result of decoding from a stream.
 #[derive(Debug)]
 #[must_use]
-pub enum Step<'d, T: Templates> {
+pub enum ModuleStep<'d, T: Templates> {
     /// A whole message.
-    Message(Decoded<'d, T>),
+    Message(DecodedModuleMessage<'d, T>),
     /// The input ends inside a message. Nothing has changed: call again with the same bytes and more.
     NeedMore(MissingBytes),
 }
 
-impl<T: Templates> Decoder<T> {
+impl<T: Templates> ModuleDecoder<T> {
     /// Creates a decoder with default options. The program must have the template set from which
     /// the module was generated.
     ///
@@ -176,7 +176,7 @@ impl<T: Templates> Decoder<T> {
         &self,
         message: T::Message<'_>,
         builder: &'b mut MessageBuilder,
-    ) -> Result<&'b DynamicMessage, Error> {
+    ) -> Result<&'b DynamicMessage, FastError> {
         self.engines.links.copy::<T>(message, builder)
     }
 
@@ -214,8 +214,8 @@ impl<T: Templates> Decoder<T> {
     /// # Errors
     /// Errors of [`Decoder::decode`](crate::Decoder::decode).
     #[inline(always)]
-    pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_, T>, Error> {
-        self.decode_packet(Packet::from(input))
+    pub fn decode(&mut self, input: &[u8]) -> Result<DecodedModuleMessage<'_, T>, FastError> {
+        self.decode_packet(BufferedPacket::from(input))
     }
 
     /// As [`decode`](Self::decode), if bytes after the packet are readable: faster near its end,
@@ -224,10 +224,15 @@ impl<T: Templates> Decoder<T> {
     /// # Errors
     /// Errors of [`decode`](Self::decode).
     #[inline(always)]
-    pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_, T>, Error> {
+    pub fn decode_packet(
+        &mut self,
+        input: BufferedPacket<'_>,
+    ) -> Result<DecodedModuleMessage<'_, T>, FastError> {
         let Self { engines, messages, .. } = self;
         match engines.run(input, false, messages) {
-            Ok((message, len)) => Ok(Decoded { message: Message::Known(message), len }),
+            Ok((message, len)) => {
+                Ok(DecodedModuleMessage { message: ModuleMessage::Known(message), len })
+            }
             Err(messages) => {
                 let len = engines.decode_left_over(input.bytes(), messages)?;
                 Ok(engines.left_over(messages, len))
@@ -239,24 +244,25 @@ impl<T: Templates> Decoder<T> {
     ///
     /// # Errors
     /// Errors of [`Decoder::decode_stream`](crate::Decoder::decode_stream).
-    pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_, T>, Error> {
+    pub fn decode_stream(&mut self, input: &[u8]) -> Result<ModuleStep<'_, T>, FastError> {
         if input.is_empty() {
-            return Ok(Step::NeedMore(MissingBytes::default()));
+            return Ok(ModuleStep::NeedMore(MissingBytes::default()));
         }
         let Self { engines, messages, .. } = self;
-        match engines.run(Packet::from(input), true, messages) {
-            Ok((message, len)) => {
-                Ok(Step::Message(Decoded { message: Message::Known(message), len }))
-            }
+        match engines.run(BufferedPacket::from(input), true, messages) {
+            Ok((message, len)) => Ok(ModuleStep::Message(DecodedModuleMessage {
+                message: ModuleMessage::Known(message),
+                len,
+            })),
             Err(messages) => Ok(match engines.decode_stream_left_over(input, messages)? {
-                Ok(len) => Step::Message(engines.left_over(messages, len)),
-                Err(missing) => Step::NeedMore(missing),
+                Ok(len) => ModuleStep::Message(engines.left_over(messages, len)),
+                Err(missing) => ModuleStep::NeedMore(missing),
             }),
         }
     }
 }
 
-impl<T: Templates> MessageDecoder for Decoder<T> {
+impl<T: Templates> MessageDecoder for ModuleDecoder<T> {
     fn program(&self) -> &Arc<Program> {
         self.program()
     }
@@ -269,9 +275,9 @@ impl<T: Templates> MessageDecoder for Decoder<T> {
         self.begin_packet();
     }
 
-    fn decode_message(&mut self, input: &[u8]) -> Result<DynamicDecoded<'_>, Error> {
+    fn decode_message(&mut self, input: &[u8]) -> Result<DynamicDecoded<'_>, FastError> {
         let decoded = self.decode(input)?;
-        let (len, is_known) = (decoded.len, matches!(decoded.message, Message::Known(_)));
+        let (len, is_known) = (decoded.len, matches!(decoded.message, ModuleMessage::Known(_)));
         let Self { engines, messages, copy } = self;
         if !is_known {
             return Ok(DynamicDecoded { message: &engines.dynamic.message, len });
@@ -312,7 +318,7 @@ impl<T: Templates> Engines<T> {
     #[inline(always)]
     fn run<'m>(
         &mut self,
-        input: Packet<'_>,
+        input: BufferedPacket<'_>,
         is_stream: bool,
         messages: &'m mut T::Messages,
     ) -> Result<(T::Message<'m>, usize), &'m mut T::Messages> {
@@ -326,7 +332,7 @@ impl<T: Templates> Engines<T> {
     fn run_on<'m, K: CpuKernel>(
         &mut self,
         kernel: K,
-        input: Packet<'_>,
+        input: BufferedPacket<'_>,
         is_stream: bool,
         messages: &'m mut T::Messages,
     ) -> Result<(T::Message<'m>, usize), &'m mut T::Messages> {
@@ -383,7 +389,7 @@ impl<T: Templates> Engines<T> {
         &mut self,
         input: &[u8],
         messages: &mut T::Messages,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FastError> {
         self.release_excess(messages);
         let scope = self.lend(input);
         let len = self.dynamic.decode(input)?.len;
@@ -399,7 +405,7 @@ impl<T: Templates> Engines<T> {
         &mut self,
         input: &[u8],
         messages: &mut T::Messages,
-    ) -> Result<Result<usize, MissingBytes>, Error> {
+    ) -> Result<Result<usize, MissingBytes>, FastError> {
         self.release_excess(messages);
         let scope = self.lend(input);
         match self.dynamic.decode_stream(input)? {
@@ -413,12 +419,16 @@ impl<T: Templates> Engines<T> {
     }
 
     /// Returns the message that the dynamic engine decoded.
-    fn left_over<'m>(&'m self, messages: &'m T::Messages, len: usize) -> Decoded<'m, T> {
+    fn left_over<'m>(
+        &'m self,
+        messages: &'m T::Messages,
+        len: usize,
+    ) -> DecodedModuleMessage<'m, T> {
         let message = match self.is_filled {
-            true => Message::Known(T::message(messages)),
-            false => Message::Dynamic(&self.dynamic.message),
+            true => ModuleMessage::Known(T::message(messages)),
+            false => ModuleMessage::Dynamic(&self.dynamic.message),
         };
-        Decoded { message, len }
+        DecodedModuleMessage { message, len }
     }
 
     /// Frees the storage of all messages after it would have exceeded its bound: mostly it is

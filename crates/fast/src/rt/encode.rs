@@ -8,7 +8,7 @@
 use super::ahead::space::{PIECE, Space, SpaceMark};
 use super::context::CodingContext;
 use super::kernel::{CpuKernel, EncodeSegment, Portable};
-use super::text::{Charset, Text};
+use super::text::{Charset, TextValue};
 
 const STOP: u8 = 0x80;
 const FIRST_BIT: u8 = 0x40;
@@ -221,7 +221,7 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
     #[inline(always)]
     pub fn ascii(
         &mut self,
-        text: Text,
+        text: TextValue,
         nullable: bool,
         arena: &[u8],
         x: &CodingContext,
@@ -269,7 +269,7 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
     #[inline(always)]
     pub fn ascii_nullable(
         &mut self,
-        text: Option<Text>,
+        text: Option<TextValue>,
         arena: &[u8],
         x: &CodingContext,
     ) -> Option<()> {
@@ -316,7 +316,7 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
     #[inline]
     pub fn vector_nullable(
         &mut self,
-        text: Option<Text>,
+        text: Option<TextValue>,
         charset: Charset,
         arena: &[u8],
         x: &CodingContext,

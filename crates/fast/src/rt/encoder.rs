@@ -12,7 +12,7 @@ use crate::builder::MessageBuilder;
 use crate::decoder::ResetPolicy;
 use crate::dictionary::INLINE_MAX;
 use crate::encoder::{Encoder as Dynamic, EncoderOptions};
-use crate::error::Error;
+use crate::error::FastError;
 use crate::limits::Limits;
 use crate::program::Program;
 use crate::wire::Conformance;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// are passed to the dynamic engine with the previous values, so bytes and errors are those of an
 /// [`Encoder`](crate::Encoder).
 #[derive(Clone, Debug)]
-pub struct Encoder<T: Templates> {
+pub struct ModuleEncoder<T: Templates> {
     dynamic: Dynamic,
     builder: MessageBuilder,
     links: Links,
@@ -54,7 +54,7 @@ const UNLIMITED: Limits = Limits {
     stream_bytes_max: usize::MAX,
 };
 
-impl<T: Templates> Encoder<T> {
+impl<T: Templates> ModuleEncoder<T> {
     /// Creates an encoder with default options.
     ///
     /// # Errors
@@ -125,7 +125,11 @@ impl<T: Templates> Encoder<T> {
     /// [`Encoder::encode`](crate::Encoder::encode). `out` and the dictionaries are unchanged then,
     /// except for the reset before a message under [`ResetPolicy::Message`].
     #[inline]
-    pub fn encode(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
+    pub fn encode(
+        &mut self,
+        message: T::Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, FastError> {
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
@@ -139,7 +143,11 @@ impl<T: Templates> Encoder<T> {
     /// caller's buffer is not enlarged first, because most messages fail for other reasons than its size.
     #[cold]
     #[inline(never)]
-    fn encode_again(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
+    fn encode_again(
+        &mut self,
+        message: T::Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, FastError> {
         let mut ample = std::mem::take(&mut self.ample);
         ample.clear();
         let room = std::mem::replace(&mut self.room, OutputRoom::new(AMPLE_BYTES));
@@ -197,7 +205,7 @@ impl<T: Templates> Encoder<T> {
         &mut self,
         message: T::Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FastError> {
         self.left_over += 1;
         let built = self.links.copy::<T>(message, &mut self.builder)?;
         self.links.lend::<T>(None, &self.state, &mut self.dynamic.dictionary);

@@ -5,18 +5,18 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// The entries of a sequence. Entries of earlier messages are kept as capacity.
-pub struct Entries<T> {
+pub struct EntryList<T> {
     items: Vec<T>,
     len: usize,
 }
 
-impl<T> Default for Entries<T> {
+impl<T> Default for EntryList<T> {
     fn default() -> Self {
         Self { items: Vec::new(), len: 0 }
     }
 }
 
-impl<T: Default> Entries<T> {
+impl<T: Default> EntryList<T> {
     /// Sets the length to `len` entries with the content of earlier entries or the default; `None`
     /// if storage must not grow that much.
     #[inline(always)]
@@ -56,14 +56,14 @@ impl<T: Default> Entries<T> {
     }
 }
 
-impl<T: Clone> Clone for Entries<T> {
+impl<T: Clone> Clone for EntryList<T> {
     /// Copies the entries without the capacity.
     fn clone(&self) -> Self {
         Self { items: self.to_vec(), len: self.len }
     }
 }
 
-impl<T> Deref for Entries<T> {
+impl<T> Deref for EntryList<T> {
     type Target = [T];
 
     #[inline]
@@ -72,14 +72,14 @@ impl<T> Deref for Entries<T> {
     }
 }
 
-impl<T> DerefMut for Entries<T> {
+impl<T> DerefMut for EntryList<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         self.items.get_mut(..self.len).unwrap_or_default()
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Entries<T> {
+impl<T: fmt::Debug> fmt::Debug for EntryList<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }

@@ -8,7 +8,7 @@ use super::kernel::CpuKernel;
 use super::lanes::SequenceFacts;
 use super::state::{PreviousValues, StateSlot};
 use super::visit::{Visit, VisitTags};
-use crate::error::Error;
+use crate::error::FastError;
 use crate::message::Record;
 
 /// Kind of an entry's values.
@@ -47,7 +47,7 @@ pub struct TemplateFacts {
     pub is_dynamic: bool,
 }
 
-/// A generated module: the part of [`Decoder`](super::Decoder) and [`Encoder`](super::Encoder) that
+/// A generated module: the part of [`ModuleDecoder`](super::ModuleDecoder) and [`ModuleEncoder`](super::ModuleEncoder) that
 /// differs between modules.
 pub trait Templates: Sized + 'static {
     /// Previous values.
@@ -104,7 +104,7 @@ pub trait Templates: Sized + 'static {
     ///
     /// # Errors
     /// Errors of the visitor.
-    fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error>;
+    fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), FastError>;
 
     /// Passes a message's scalars, and those of its sequences' entries, to a visitor by their ids.
     fn visit_tags<'m, V: VisitTags<'m>>(message: Self::Message<'m>, visitor: &mut V);

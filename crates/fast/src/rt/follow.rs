@@ -7,7 +7,7 @@
 
 use super::past::{Unknown, Warm};
 use super::state::{ModuleState, StateSlot};
-use super::text::{Text, short_bytes};
+use super::text::{TextValue, short_bytes};
 use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
@@ -113,7 +113,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     pub fn sends_replaced_text(
         &mut self,
         slot: StateSlot,
-        value: Option<Text>,
+        value: Option<TextValue>,
         arena: &[u8],
     ) -> bool {
         self.keep_encoded(slot, value, arena);
@@ -128,7 +128,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
 
     /// Assigns a string of the message to the entry.
     #[inline(always)]
-    pub fn keep_encoded(&mut self, slot: StateSlot, value: Option<Text>, arena: &[u8]) {
+    pub fn keep_encoded(&mut self, slot: StateSlot, value: Option<TextValue>, arena: &[u8]) {
         match value {
             Some(text) if text.is_short() => {
                 self.assign::<Unknown>(slot, text.word());
@@ -144,13 +144,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     pub fn sends_copy_short(
         &mut self,
         slot: StateSlot,
-        value: Option<Text>,
-        initial: Option<Text>,
+        value: Option<TextValue>,
+        initial: Option<TextValue>,
         arena: &[u8],
     ) -> bool {
         match value {
             Some(text) if text.is_short() => {
-                self.sends_copy(slot, text.word(), initial.map(Text::word))
+                self.sends_copy(slot, text.word(), initial.map(TextValue::word))
             }
             _ => {
                 let word = initial.map(|initial| initial.word().to_le_bytes());
@@ -164,7 +164,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     pub fn sends_copy_text(
         &mut self,
         slot: StateSlot,
-        value: Option<Text>,
+        value: Option<TextValue>,
         initial: Option<&[u8]>,
         arena: &[u8],
     ) -> bool {
@@ -186,7 +186,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     pub fn sends_tail(
         &mut self,
         slot: StateSlot,
-        value: Option<Text>,
+        value: Option<TextValue>,
         initial: Option<&[u8]>,
         arena: &[u8],
     ) -> bool {

@@ -6,7 +6,7 @@ use super::state::{LastTemplate, Previous, sealed::Handover};
 use super::visit::Building;
 use crate::builder::MessageBuilder;
 use crate::dictionary::{DictionaryEntries, EntryState};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::message::Message;
 use crate::program::Program;
 use crate::rt::facts::{EntryFacts, ValueKind};
@@ -141,9 +141,9 @@ impl Links {
         &self,
         message: T::Message<'_>,
         builder: &'b mut MessageBuilder,
-    ) -> Result<&'b Message, Error> {
+    ) -> Result<&'b Message, FastError> {
         let index = self.indexes.get(T::number(message)).copied().flatten();
-        builder.begin(index.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?)?;
+        builder.begin(index.ok_or(FastError::new(FastErrorKind::UnknownTemplate, 0))?)?;
         T::visit(message, &mut Building { builder, indexes: &self.indexes })?;
         builder.finish()
     }

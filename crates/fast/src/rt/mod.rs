@@ -3,7 +3,7 @@
 //! [`generated`](crate::generated).
 //!
 //! `tickwire-fast-codegen` generates a Rust module from a template set: plain structs, and
-//! functions that decode and encode them. This is the code that such modules share. [`Decoder`]
+//! functions that decode and encode them. This is the code that such modules share. [`ModuleDecoder`]
 //! runs a module through the trait [`Templates`].
 //!
 //! Generated code decodes well-formed messages. For anything else (an error, a truncated message, a
@@ -57,11 +57,11 @@ pub(crate) use ahead::space::{OutputRoom, Space};
 pub use context::CodingContext;
 pub use cursor::{Bits, InputCursor, WideBits, seldom};
 pub use decimal::exponent;
-pub use decoder::{Decoded, Decoder, Message, Step};
+pub use decoder::{DecodedModuleMessage, ModuleDecoder, ModuleMessage, ModuleStep};
 pub use encode::{FirstByte, OpenMap, OutputCursor};
-pub use encoder::Encoder;
+pub use encoder::ModuleEncoder;
 pub(crate) use encoder::ROOM_BYTES;
-pub use entries::{Entries, Reference};
+pub use entries::{EntryList, Reference};
 pub(crate) use extract::Extracting;
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use growth::Growth;
@@ -70,12 +70,12 @@ pub(crate) use kernel::Portable;
 pub use kernel::{CpuKernel, DecodeSegment, EncodeSegment, LanePrediction};
 pub use lanes::{LANES as ENTRY_LANES, LaneSegment, LaneValues, SequenceFacts, text_word};
 pub use link::LinkError;
-pub use packet::Packet;
+pub use packet::BufferedPacket;
 pub use past::{Fresh, Past, Unknown, Warm};
 pub use state::{LastTemplate, ModuleState, PreviousValues, Saved, StateSlot};
-pub use text::{Charset, Text};
+pub use text::{Charset, TextValue};
 pub use version::MODULE_VERSION;
-pub use visit::{ShowTags, Value, Visit, VisitTags};
+pub use visit::{ModuleValue, ShowTags, Visit, VisitTags};
 
 /// Largest values of the unsigned types.
 pub mod max {

@@ -7,12 +7,12 @@ use super::cursor::BYTES_MIN;
 /// If the bytes after a packet are readable, a decoder needs no special case near its end. Their
 /// values do not matter: they are never used as data.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'b> {
+pub struct BufferedPacket<'b> {
     buffer: &'b [u8],
     len: usize,
 }
 
-impl<'b> Packet<'b> {
+impl<'b> BufferedPacket<'b> {
     /// Creates a packet from the first `len` bytes of a buffer, or all of it if it is shorter.
     #[inline]
     pub fn new(buffer: &'b [u8], len: usize) -> Self {
@@ -63,7 +63,7 @@ impl<'b> Packet<'b> {
 }
 
 /// A packet without readable bytes after it.
-impl<'b> From<&'b [u8]> for Packet<'b> {
+impl<'b> From<&'b [u8]> for BufferedPacket<'b> {
     #[inline]
     fn from(bytes: &'b [u8]) -> Self {
         Self { buffer: bytes, len: bytes.len() }
@@ -124,18 +124,18 @@ mod tests {
     #[test]
     fn a_packet_is_the_front_of_its_buffer() {
         let buffer = [1, 2, 3, 4, 5];
-        let packet = Packet::new(&buffer, 3);
+        let packet = BufferedPacket::new(&buffer, 3);
         assert_eq!((packet.bytes(), packet.len(), packet.is_empty()), (&buffer[..3], 3, false));
         let rest = packet.behind(2);
         assert_eq!((rest.bytes(), rest.buffer()), (&buffer[2..3], &buffer[2..]));
         assert!(rest.behind(9).is_empty());
-        assert_eq!(Packet::new(&buffer, 9).len(), 5);
-        assert_eq!(Packet::new(&buffer, usize::MAX).len(), 5);
+        assert_eq!(BufferedPacket::new(&buffer, 9).len(), 5);
+        assert_eq!(BufferedPacket::new(&buffer, usize::MAX).len(), 5);
     }
 
     #[test]
     fn no_more_of_the_buffer_is_looked_at_than_a_packet_needs() {
-        let packet = Packet::new(&[0; 10_000], 300);
+        let packet = BufferedPacket::new(&[0; 10_000], 300);
         assert_eq!((packet.len(), packet.buffer().len()), (300, 300 + BEHIND_MAX));
         // Enough readable bytes remain after the last one that nothing is copied.
         assert_eq!(packet.behind(299).buffer().len(), 1 + BEHIND_MAX);

@@ -6,7 +6,7 @@ use super::cursor::{InputCursor, STOP, seldom};
 use super::kernel::CpuKernel;
 use super::past::Past;
 use super::state::{ModuleState, StateSlot};
-use super::text::Text;
+use super::text::TextValue;
 use std::hint::select_unpredictable;
 
 /// The length byte in the word of a one-character string.
@@ -55,18 +55,18 @@ impl<K: CpuKernel> InputCursor<'_, K> {
         sent: u8,
         state: &mut ModuleState<WORDS, ENTRIES, TAGS>,
         slot: StateSlot,
-        initial: Option<Text>,
-    ) -> Option<Text> {
+        initial: Option<TextValue>,
+    ) -> Option<TextValue> {
         let Some(window) = self.ahead.window() else {
             seldom();
             return None;
         };
         let first = window.bytes()[0];
-        let before = state.before::<P>(slot, initial.map(Text::word), |word| word);
+        let before = state.before::<P>(slot, initial.map(TextValue::word), |word| word);
         let text = u64::from(first & !STOP) | ONE_CHARACTER;
-        let text = Text::from_word(select_unpredictable(sent != 0, text, before.value));
+        let text = TextValue::from_word(select_unpredictable(sent != 0, text, before.value));
         let is_short = match P::IS_FRESH {
-            true => initial.is_none_or(Text::is_short),
+            true => initial.is_none_or(TextValue::is_short),
             false => text.is_short(),
         };
         let is_other = first < (sent << 7 | sent) || !is_short;

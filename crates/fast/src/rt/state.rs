@@ -2,7 +2,7 @@
 
 use super::facts::ValueKind;
 use super::past::{Past, Unknown, Warm};
-use super::text::{LONG, Text, short_bytes};
+use super::text::{LONG, TextValue, short_bytes};
 use crate::dictionary::{EntryState, Word};
 use std::hint::select_unpredictable;
 
@@ -602,7 +602,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
                 self.assign::<Unknown>(slot, value);
             }
             Previous::Scaled(mantissa, exponent) => self.assign_scaled(slot, mantissa, exponent),
-            Previous::Bytes(bytes) => match Text::short(bytes) {
+            Previous::Bytes(bytes) => match TextValue::short(bytes) {
                 Some(text) => {
                     self.assign::<Unknown>(slot, text.word());
                 }

@@ -18,14 +18,14 @@ const STOP: u8 = 0x80;
 /// Texts cannot be compared: equal long ones have different positions. Compare their bytes.
 ///
 /// ```compile_fail,E0369
-/// use tickwire_fast::rt::Text;
+/// use tickwire_fast::rt::TextValue;
 ///
-/// assert!(Text::literal(b"AAA") == Text::literal(b"AAA"));
+/// assert!(TextValue::literal(b"AAA") == TextValue::literal(b"AAA"));
 /// ```
 #[derive(Clone, Copy, Default)]
-pub struct Text(Word);
+pub struct TextValue(Word);
 
-impl fmt::Debug for Text {
+impl fmt::Debug for TextValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match short_bytes(&self.0) {
             Some(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
@@ -34,7 +34,7 @@ impl fmt::Debug for Text {
     }
 }
 
-impl Text {
+impl TextValue {
     /// Creates a string of at most seven bytes; longer ones need an arena.
     #[inline(always)]
     pub const fn short(bytes: &[u8]) -> Option<Self> {
@@ -155,7 +155,7 @@ pub enum Charset {
 impl<K: CpuKernel> InputCursor<'_, K> {
     /// Reads an ascii string.
     #[inline(always)]
-    pub fn ascii(&mut self, context: &mut CodingContext) -> Option<Text> {
+    pub fn ascii(&mut self, context: &mut CodingContext) -> Option<TextValue> {
         if let Some(text) = self.short_ascii(context) {
             return Some(text);
         }
@@ -168,7 +168,7 @@ impl<K: CpuKernel> InputCursor<'_, K> {
 
     /// Reads a nullable ascii string; the inner `None` is NULL.
     #[inline(always)]
-    pub fn ascii_nullable(&mut self, context: &mut CodingContext) -> Option<Option<Text>> {
+    pub fn ascii_nullable(&mut self, context: &mut CodingContext) -> Option<Option<TextValue>> {
         if let Some(text) = self.short_ascii(context) {
             return Some(Some(text));
         }
@@ -184,7 +184,7 @@ impl<K: CpuKernel> InputCursor<'_, K> {
 
     /// Reads a unicode string or byte vector.
     #[inline(always)]
-    pub fn vector(&mut self, charset: Charset, context: &mut CodingContext) -> Option<Text> {
+    pub fn vector(&mut self, charset: Charset, context: &mut CodingContext) -> Option<TextValue> {
         let mut at = self.portable();
         let len = at.unsigned::<{ u32::MAX as u64 }>(context)?;
         let text = at.vector_of(len, charset, context)?;
@@ -198,7 +198,7 @@ impl<K: CpuKernel> InputCursor<'_, K> {
         &mut self,
         charset: Charset,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         let mut at = self.portable();
         let text = match at.unsigned_nullable::<{ u32::MAX as u64 }>(context)? {
             Some(len) => Some(at.vector_of(len, charset, context)?),
@@ -216,7 +216,7 @@ impl InputCursor<'_> {
         len: u64,
         charset: Charset,
         context: &mut CodingContext,
-    ) -> Option<Text> {
+    ) -> Option<TextValue> {
         if len > context.string_max as u64 {
             return None;
         }
@@ -235,19 +235,19 @@ fn check(charset: Charset, value: &[u8]) -> Option<()> {
 fn long_ascii<const NULLABLE: bool>(
     cursor: &mut InputCursor<'_>,
     context: &mut CodingContext,
-) -> Option<Option<Text>> {
+) -> Option<Option<TextValue>> {
     if let Some((bytes, len)) = cursor.middling_ascii(context.string_max) {
         let text = context.front_of(bytes, len)?;
         *context.arena.last_mut()? &= !STOP;
         return Some(Some(text));
     }
     let Some(wire) = ascii_on_wire::<NULLABLE>(cursor, context)? else { return Some(None) };
-    if let Some(Text(mut word)) = Text::short(wire) {
+    if let Some(TextValue(mut word)) = TextValue::short(wire) {
         // Empty, or begins with NUL.
         if let Some(last) = wire.len().checked_sub(1) {
             word[last] &= !STOP;
         }
-        return Some(Some(Text(word)));
+        return Some(Some(TextValue(word)));
     }
     let text = context.long_text(wire, &[])?;
     if let Some(last) = context.arena.last_mut() {
@@ -332,7 +332,7 @@ impl SplicedText<'_> {
     /// Returns the concatenation, in the arena if long; `None` beyond a limit, or if invalid for
     /// its charset.
     #[inline]
-    fn text(self, charset: Charset, context: &mut CodingContext) -> Option<Text> {
+    fn text(self, charset: Charset, context: &mut CodingContext) -> Option<TextValue> {
         let Self { front, back, is_wire_in_front } = self;
         let len = front.len() + back.len();
         if len > context.string_max {
@@ -344,7 +344,7 @@ impl SplicedText<'_> {
             // The first part has at most seven bytes, so the shift is below 64.
             let word = word_of(front)
                 | if back.is_empty() { 0 } else { word_of(back) << (8 * front.len()) };
-            (Text::from_word(word | (len as u64) << 56), 0)
+            (TextValue::from_word(word | (len as u64) << 56), 0)
         } else {
             (context.long_text(front, back)?, context.arena.len() - len)
         };
@@ -355,7 +355,7 @@ impl SplicedText<'_> {
         // Clear the stop bit.
         let Some(last) = end.checked_sub(1) else { return Some(text) };
         if is_short {
-            return Some(Text::from_word(text.word() & !(u64::from(STOP) << (8 * last))));
+            return Some(TextValue::from_word(text.word() & !(u64::from(STOP) << (8 * last))));
         }
         *context.arena.get_mut(start + last)? &= !STOP;
         Some(text)
@@ -368,9 +368,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     pub fn assign_text<P: Past>(
         &mut self,
         slot: StateSlot,
-        text: Text,
+        text: TextValue,
         context: &CodingContext,
-    ) -> Text {
+    ) -> TextValue {
         if text.is_short() {
             self.assign::<P>(slot, text.word());
         } else {
@@ -384,9 +384,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     pub fn assign_text_or_empty<P: Past>(
         &mut self,
         slot: StateSlot,
-        text: Option<Text>,
+        text: Option<TextValue>,
         context: &CodingContext,
-    ) -> Option<Text> {
+    ) -> Option<TextValue> {
         match text {
             Some(text) => Some(self.assign_text::<P>(slot, text, context)),
             None => {
@@ -398,8 +398,8 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
 
     /// Returns the previous string of an assigned entry.
     #[inline(always)]
-    fn previous_text(&self, slot: StateSlot, context: &mut CodingContext) -> Option<Text> {
-        let text = Text::from_word(self.word(slot));
+    fn previous_text(&self, slot: StateSlot, context: &mut CodingContext) -> Option<TextValue> {
+        let text = TextValue::from_word(self.word(slot));
         if text.is_short() {
             return Some(text);
         }
@@ -413,7 +413,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         slot: StateSlot,
         initial: Option<&[u8]>,
         context: &mut CodingContext,
-    ) -> Option<Text> {
+    ) -> Option<TextValue> {
         if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context);
         }
@@ -428,7 +428,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         slot: StateSlot,
         initial: Option<&[u8]>,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context).map(Some);
         }
@@ -445,7 +445,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         slot: StateSlot,
         initial: Option<&[u8]>,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         let Some(initial) = initial else { return Some(None) };
         if !P::IS_FRESH && self.entry_state(slot) != EntryState::Undefined {
             return Some(None);
@@ -465,7 +465,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
-    ) -> Option<Text> {
+    ) -> Option<TextValue> {
         let mut at = cursor.portable();
         let text = self.delta_text_out::<false>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
@@ -481,7 +481,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         let mut at = cursor.portable();
         let text = self.delta_text_out::<true>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
@@ -496,7 +496,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_>,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         let subtraction = match NULLABLE {
             true => match cursor.delta_nullable(context)? {
                 Some(subtraction) => subtraction,
@@ -531,7 +531,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
-    ) -> Option<Text> {
+    ) -> Option<TextValue> {
         let mut at = cursor.portable();
         let text = self.tail_text_out::<false>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
@@ -547,7 +547,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         let mut at = cursor.portable();
         let text = self.tail_text_out::<true>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
@@ -562,7 +562,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_>,
         context: &mut CodingContext,
-    ) -> Option<Option<Text>> {
+    ) -> Option<Option<TextValue>> {
         let Some(wire) = part_on_wire::<NULLABLE>(cursor, charset, context)? else {
             self.set_empty(slot);
             return Some(None);

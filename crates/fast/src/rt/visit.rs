@@ -1,12 +1,12 @@
 //! Visiting the fields of a generated message in template order.
 
 use crate::builder::MessageBuilder;
-use crate::error::{Error, ErrorKind};
+use crate::error::{FastError, FastErrorKind};
 use crate::template::Decimal;
 
 /// A value of a generated message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'v> {
+pub enum ModuleValue<'v> {
     /// Unsigned integer, boolean, enum or set.
     UInt(u64),
     /// Signed integer or timestamp.
@@ -24,7 +24,7 @@ pub enum Value<'v> {
 pub trait VisitTags<'m> {
     /// A scalar that is present, constants included. `INDEX` is the index of the field in its
     /// segment, `TAG` its id (0 without one).
-    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>);
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: ModuleValue<'m>);
 
     /// A sequence of `len` entries at `index`. Returns true if its entries should be visited.
     #[inline(always)]
@@ -51,32 +51,32 @@ pub trait Visit {
     ///
     /// # Errors
     /// Any error; it ends the visit.
-    fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error>;
+    fn value(&mut self, index: usize, value: ModuleValue<'_>) -> Result<(), FastError>;
     /// A group begins.
     ///
     /// # Errors
     /// Any error; it ends the visit.
-    fn begin_group(&mut self, index: usize) -> Result<(), Error>;
+    fn begin_group(&mut self, index: usize) -> Result<(), FastError>;
     /// A sequence of `len` entries begins.
     ///
     /// # Errors
     /// Any error; it ends the visit.
-    fn begin_sequence(&mut self, index: usize, len: usize) -> Result<(), Error>;
+    fn begin_sequence(&mut self, index: usize, len: usize) -> Result<(), FastError>;
     /// An entry of the sequence begins.
     ///
     /// # Errors
     /// Any error; it ends the visit.
-    fn begin_entry(&mut self) -> Result<(), Error>;
+    fn begin_entry(&mut self) -> Result<(), FastError>;
     /// A dynamic reference to the module's template `number` begins.
     ///
     /// # Errors
     /// Any error; it ends the visit.
-    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), Error>;
+    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), FastError>;
     /// The innermost open group, sequence, entry or reference ends.
     ///
     /// # Errors
     /// Any error; it ends the visit.
-    fn end(&mut self) -> Result<(), Error>;
+    fn end(&mut self) -> Result<(), FastError>;
 }
 
 /// Visitor that builds a message of the dynamic engine.
@@ -87,35 +87,35 @@ pub(super) struct Building<'b> {
 }
 
 impl Visit for Building<'_> {
-    fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error> {
+    fn value(&mut self, index: usize, value: ModuleValue<'_>) -> Result<(), FastError> {
         match value {
-            Value::UInt(value) => self.builder.set_u64(index, value),
-            Value::Int(value) => self.builder.set_i64(index, value),
-            Value::Decimal(value) => self.builder.set_decimal(index, value),
-            Value::Bytes(value) => self.builder.set_bytes(index, value),
-            Value::Constant => self.builder.set_constant(index),
+            ModuleValue::UInt(value) => self.builder.set_u64(index, value),
+            ModuleValue::Int(value) => self.builder.set_i64(index, value),
+            ModuleValue::Decimal(value) => self.builder.set_decimal(index, value),
+            ModuleValue::Bytes(value) => self.builder.set_bytes(index, value),
+            ModuleValue::Constant => self.builder.set_constant(index),
         }
     }
 
-    fn begin_group(&mut self, index: usize) -> Result<(), Error> {
+    fn begin_group(&mut self, index: usize) -> Result<(), FastError> {
         self.builder.begin_group(index)
     }
 
-    fn begin_sequence(&mut self, index: usize, len: usize) -> Result<(), Error> {
+    fn begin_sequence(&mut self, index: usize, len: usize) -> Result<(), FastError> {
         self.builder.begin_sequence(index, len)
     }
 
-    fn begin_entry(&mut self) -> Result<(), Error> {
+    fn begin_entry(&mut self) -> Result<(), FastError> {
         self.builder.begin_entry()
     }
 
-    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), Error> {
+    fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), FastError> {
         let template = self.indexes.get(number).copied().flatten();
-        let template = template.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?;
+        let template = template.ok_or(FastError::new(FastErrorKind::UnknownTemplate, 0))?;
         self.builder.begin_dynamic(index, template)
     }
 
-    fn end(&mut self) -> Result<(), Error> {
+    fn end(&mut self) -> Result<(), FastError> {
         self.builder.end()
     }
 }

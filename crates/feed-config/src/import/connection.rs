@@ -5,12 +5,12 @@ use std::net::Ipv4Addr;
 use roxmltree::Node;
 
 use super::xml::{Xml, child, children, text};
-use super::{Draft, one_line};
-use crate::config::{Address, Channel, Lines, Replay};
+use super::{ImportDraft, one_line};
+use crate::config::{Address, ChannelConfig, LinesConfig, ReplayConfig};
 
 /// Purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ConnectionRole {
     Definitions,
     Incremental,
     Replay,
@@ -19,21 +19,21 @@ pub(super) enum Role {
 
 /// Line A or B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ConnectionLine {
     A,
     B,
 }
 
 /// One address of a connection.
 #[derive(Debug)]
-pub(super) struct Connection<'d, 'i> {
+pub(super) struct ImportedConnection<'d, 'i> {
     pub(super) node: Node<'d, 'i>,
     /// `feed-type`; empty if absent.
     pub(super) code: String,
     /// The text of `<type>`.
     pub(super) kind: String,
     pub(super) is_tcp: bool,
-    line: Line,
+    line: ConnectionLine,
     /// `<ip>`: groups for UDP, servers for TCP.
     ips: Vec<Ipv4Addr>,
     /// `<host-ip>`: senders for UDP, servers for TCP.
@@ -48,7 +48,7 @@ pub(super) struct Connection<'d, 'i> {
 pub(super) fn connections<'d, 'i>(
     node: Node<'d, 'i>,
     xml: &mut Xml<'d, 'i>,
-) -> Vec<Connection<'d, 'i>> {
+) -> Vec<ImportedConnection<'d, 'i>> {
     let mut found = Vec::new();
     let elements = children(node, "connections").flat_map(|list| children(list, "connection"));
     for element in elements {
@@ -70,7 +70,7 @@ fn connection<'d, 'i>(
     element: Node<'d, 'i>,
     place: Node<'d, 'i>,
     xml: &mut Xml<'d, 'i>,
-) -> Option<Connection<'d, 'i>> {
+) -> Option<ImportedConnection<'d, 'i>> {
     let kind = child(element, "type");
     let code = kind.and_then(|kind| kind.attribute("feed-type")).unwrap_or_default();
     let protocol = child(element, "protocol").map_or("", text).to_ascii_uppercase();
@@ -94,15 +94,29 @@ fn connection<'d, 'i>(
     let line = line(element, place, xml)?;
     let kind = kind.map_or_else(String::new, |kind| one_line(text(kind)));
     let code = code.trim().to_owned();
-    Some(Connection { node: place, code, kind, is_tcp, line, ips: groups, hosts, sources, port })
+    Some(ImportedConnection {
+        node: place,
+        code,
+        kind,
+        is_tcp,
+        line,
+        ips: groups,
+        hosts,
+        sources,
+        port,
+    })
 }
 
-fn line(element: Node<'_, '_>, place: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Option<Line> {
+fn line(
+    element: Node<'_, '_>,
+    place: Node<'_, '_>,
+    xml: &mut Xml<'_, '_>,
+) -> Option<ConnectionLine> {
     let feed = if place == element { child(element, "feed") } else { Some(place) };
-    let Some(feed) = feed else { return Some(Line::A) };
+    let Some(feed) = feed else { return Some(ConnectionLine::A) };
     match feed.attribute("id").unwrap_or_else(|| text(feed)).trim() {
-        "A" | "a" | "" => Some(Line::A),
-        "B" | "b" => Some(Line::B),
+        "A" | "a" | "" => Some(ConnectionLine::A),
+        "B" | "b" => Some(ConnectionLine::B),
         other => {
             xml.error(feed, format!("feed `{}` is neither A nor B", one_line(other)));
             None
@@ -110,7 +124,7 @@ fn line(element: Node<'_, '_>, place: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Op
     }
 }
 
-impl Connection<'_, '_> {
+impl ImportedConnection<'_, '_> {
     /// Returns the name of the connection, for remarks.
     fn name(&self) -> String {
         match (self.code.as_str(), self.kind.as_str()) {
@@ -121,7 +135,7 @@ impl Connection<'_, '_> {
     }
 
     /// Reports that the connection was left out.
-    pub(super) fn leave_out(&self, why: &str, xml: &Xml<'_, '_>, draft: &mut Draft) {
+    pub(super) fn leave_out(&self, why: &str, xml: &Xml<'_, '_>, draft: &mut ImportDraft) {
         let line = xml.line(self.node);
         draft.notes.push(format!("line {line}: connection {} was left out: {why}", self.name()));
     }
@@ -129,22 +143,26 @@ impl Connection<'_, '_> {
     /// Adds the connection to a channel.
     pub(super) fn add_to(
         &self,
-        role: Role,
-        channel: &mut Channel,
+        role: ConnectionRole,
+        channel: &mut ChannelConfig,
         xml: &mut Xml<'_, '_>,
-        draft: &mut Draft,
+        draft: &mut ImportDraft,
     ) {
         match (role, self.is_tcp) {
-            (Role::Replay, true) => self.add_replay(channel, xml),
-            (Role::Replay, false) => self.leave_out("replay over UDP is not supported", xml, draft),
+            (ConnectionRole::Replay, true) => self.add_replay(channel, xml),
+            (ConnectionRole::Replay, false) => {
+                self.leave_out("replay over UDP is not supported", xml, draft)
+            }
             (_, true) => self.leave_out("only replay uses TCP", xml, draft),
-            (Role::Definitions, false) => self.add_line(&mut channel.definitions, xml, draft),
-            (Role::Incremental, false) => self.add_line(&mut channel.lines, xml, draft),
-            (Role::Snapshot, false) => self.add_line(&mut channel.snapshots, xml, draft),
+            (ConnectionRole::Definitions, false) => {
+                self.add_line(&mut channel.definitions, xml, draft)
+            }
+            (ConnectionRole::Incremental, false) => self.add_line(&mut channel.lines, xml, draft),
+            (ConnectionRole::Snapshot, false) => self.add_line(&mut channel.snapshots, xml, draft),
         }
     }
 
-    fn add_replay(&self, channel: &mut Channel, xml: &mut Xml<'_, '_>) {
+    fn add_replay(&self, channel: &mut ChannelConfig, xml: &mut Xml<'_, '_>) {
         let mut servers: Vec<String> = Vec::new();
         for ip in self.hosts.iter().chain(&self.ips) {
             let server = format!("{ip}:{}", self.port);
@@ -156,20 +174,20 @@ impl Connection<'_, '_> {
             xml.error(self.node, "the connection has neither <ip> nor <host-ip>".to_owned());
             return;
         }
-        let replay = channel.replay.get_or_insert_with(Replay::default);
+        let replay = channel.replay.get_or_insert_with(ReplayConfig::default);
         let new = servers.into_iter().filter(|server| !replay.addresses.contains(server));
         let new: Vec<String> = new.collect();
         replay.addresses.extend(new);
     }
 
-    fn add_line(&self, lines: &mut Lines, xml: &mut Xml<'_, '_>, draft: &mut Draft) {
+    fn add_line(&self, lines: &mut LinesConfig, xml: &mut Xml<'_, '_>, draft: &mut ImportDraft) {
         let Some(&group) = self.ips.first() else {
             xml.error(self.node, "the connection has no <ip>".to_owned());
             return;
         };
         let place = match self.line {
-            Line::A => &mut lines.a,
-            Line::B => &mut lines.b,
+            ConnectionLine::A => &mut lines.a,
+            ConnectionLine::B => &mut lines.b,
         };
         if place.is_some() {
             self.leave_out("its channel already has such a line", xml, draft);

@@ -5,15 +5,15 @@ use std::net::Ipv4Addr;
 use roxmltree::Node;
 
 use super::xml::{Xml, child, children};
-use super::{Draft, one_line};
-use crate::config::{Address, Channel, Instrument, Lines};
+use super::{ImportDraft, one_line};
+use crate::config::{Address, ChannelConfig, InstrumentConfig, LinesConfig};
 
 /// Most decimal places of a tick.
 const TICK_EXPONENT_MAX: usize = 18;
 
-pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
+pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut ImportDraft) {
     let root = xml.root();
-    let mut channel = Channel::default();
+    let mut channel = ChannelConfig::default();
     for feed in children(root, "feeds").flat_map(|feeds| children(feeds, "feed")) {
         let lines = match feed.attribute("type").map(str::trim) {
             Some("increment" | "incremental") => &mut channel.lines,
@@ -29,7 +29,7 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
     for book in children(root, "books").flat_map(|books| children(books, "book")) {
         channel.instruments.extend(instrument(book, xml));
     }
-    if channel.lines != Lines::default() || channel.snapshots != Lines::default() {
+    if channel.lines != LinesConfig::default() || channel.snapshots != LinesConfig::default() {
         draft.add(&["main".to_owned()], channel);
     }
     draft.notes.push(
@@ -38,11 +38,11 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
     );
 }
 
-fn add(lines: &mut Lines, feed: Node<'_, '_>, xml: &mut Xml<'_, '_>) {
+fn add(lines: &mut LinesConfig, feed: Node<'_, '_>, xml: &mut Xml<'_, '_>) {
     let Some(address) = address(feed, xml) else { return };
     match lines {
-        Lines { a: a @ None, .. } => *a = Some(address),
-        Lines { b: b @ None, .. } => *b = Some(address),
+        LinesConfig { a: a @ None, .. } => *a = Some(address),
+        LinesConfig { b: b @ None, .. } => *b = Some(address),
         _ => xml.error(feed, "a third line of one feed".to_owned()),
     }
 }
@@ -70,7 +70,7 @@ fn address(feed: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Option<Address> {
     Some(Address::Group { group: group?, port: port?, source, interface })
 }
 
-fn instrument(book: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Option<Instrument> {
+fn instrument(book: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Option<InstrumentConfig> {
     let symbol = book.attribute("symbol").map(one_line).filter(|symbol| !symbol.is_empty());
     let Some((_, id)) = value(book, "id") else {
         xml.error(book, "the book has no <id>".to_owned());
@@ -84,7 +84,7 @@ fn instrument(book: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Option<Instrument> {
         }
         tick
     });
-    Some(Instrument { id: one_line(id), symbol, tick })
+    Some(InstrumentConfig { id: one_line(id), symbol, tick })
 }
 
 /// Converts mantissa and exponent to a plain decimal.

@@ -4,10 +4,10 @@
 //!
 //! | root | children | format | channels |
 //! |---|---|---|---|
-//! | `configuration` | `MarketDataGroup` | [`Format::MoexSpectra`] | one for each group |
-//! | `configuration` | `channel` with one-letter feed types | [`Format::Cme`] | one for each channel |
-//! | `configuration` | `channel` with feed types such as `OLR` | [`Format::MoexAsts`] | one for each pair of incremental and snapshot feeds |
-//! | `config` | `feeds` | [`Format::Libtrading`] | one, of captures or groups |
+//! | `configuration` | `MarketDataGroup` | [`ImportFormat::MoexSpectra`] | one for each group |
+//! | `configuration` | `channel` with one-letter feed types | [`ImportFormat::Cme`] | one for each channel |
+//! | `configuration` | `channel` with feed types such as `OLR` | [`ImportFormat::MoexAsts`] | one for each pair of incremental and snapshot feeds |
+//! | `config` | `feeds` | [`ImportFormat::Libtrading`] | one, of captures or groups |
 //!
 //! None of these files names templates: the caller passes their path.
 
@@ -22,8 +22,8 @@ use std::fmt;
 use std::path::Path;
 
 use crate::check;
-use crate::config::{Channel, FeedConfig, FramingText, Settings};
-use crate::error::{ConfigError, Errors};
+use crate::config::{ChannelConfig, FeedConfig, FramingText, HandlerConfig};
+use crate::error::{ConfigError, ConfigErrors};
 use xml::Xml;
 
 /// Longest XML file in bytes.
@@ -31,7 +31,7 @@ pub const XML_BYTES_MAX: usize = 16 << 20;
 
 /// Source of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ImportFormat {
     /// CME's `config.xml`.
     Cme,
     /// The configuration of libtrading's FAST reader.
@@ -42,7 +42,7 @@ pub enum Format {
     MoexSpectra,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ImportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cme => "CME configuration",
@@ -59,15 +59,15 @@ pub struct Imported {
     /// The feed.
     pub config: FeedConfig,
     /// Source of the file.
-    pub format: Format,
+    pub format: ImportFormat,
     /// Parts of the file that were left out, or that must be added; one sentence each.
     pub notes: Vec<String>,
 }
 
 /// Channels and remarks that the reader of a format creates.
 #[derive(Debug, Default)]
-struct Draft {
-    channels: Vec<Channel>,
+struct ImportDraft {
+    channels: Vec<ChannelConfig>,
     notes: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ struct Draft {
 /// # Errors
 /// All errors of the file, with their positions: malformed XML, an unknown format, invalid
 /// addresses and ports, contradictions.
-pub fn import(text: &str, templates: &Path) -> Result<Imported, Errors> {
+pub fn import(text: &str, templates: &Path) -> Result<Imported, ConfigErrors> {
     if text.len() > XML_BYTES_MAX {
         let message = format!("the file is longer than {XML_BYTES_MAX} bytes");
         return Err(ConfigError { line: 0, column: 0, message }.into());
@@ -86,23 +86,23 @@ pub fn import(text: &str, templates: &Path) -> Result<Imported, Errors> {
         let (line, column) = (error.pos().row, error.pos().col);
         let message = error.to_string();
         let message = message.strip_suffix(&format!(" at {line}:{column}")).unwrap_or(&message);
-        Errors::from(ConfigError { line, column, message: format!("not XML: {message}") })
+        ConfigErrors::from(ConfigError { line, column, message: format!("not XML: {message}") })
     })?;
     let mut xml = Xml::new(&document);
     let format = format_of(&mut xml)?;
-    let mut draft = Draft::default();
+    let mut draft = ImportDraft::default();
     match format {
-        Format::Cme => cme::read(&mut xml, &mut draft),
-        Format::Libtrading => libtrading::read(&mut xml, &mut draft),
-        Format::MoexAsts => moex_asts::read(&mut xml, &mut draft),
-        Format::MoexSpectra => moex_spectra::read(&mut xml, &mut draft),
+        ImportFormat::Cme => cme::read(&mut xml, &mut draft),
+        ImportFormat::Libtrading => libtrading::read(&mut xml, &mut draft),
+        ImportFormat::MoexAsts => moex_asts::read(&mut xml, &mut draft),
+        ImportFormat::MoexSpectra => moex_spectra::read(&mut xml, &mut draft),
     }
     if draft.channels.is_empty() && xml.errors().is_empty() {
         xml.error(document.root_element(), "the file describes no channel".to_owned());
     }
     let config = FeedConfig {
         description: Some(description(&document, format)),
-        defaults: Settings { templates: vec![templates.to_owned()], ..defaults(format) },
+        defaults: HandlerConfig { templates: vec![templates.to_owned()], ..defaults(format) },
         channels: draft.channels,
         ..FeedConfig::default()
     };
@@ -113,22 +113,22 @@ pub fn import(text: &str, templates: &Path) -> Result<Imported, Errors> {
     }
     match xml.into_errors() {
         errors if errors.is_empty() => Ok(Imported { config, format, notes: draft.notes }),
-        errors => Err(Errors::new(errors)),
+        errors => Err(ConfigErrors::new(errors)),
     }
 }
 
-fn format_of(xml: &mut Xml<'_, '_>) -> Result<Format, Errors> {
+fn format_of(xml: &mut Xml<'_, '_>) -> Result<ImportFormat, ConfigErrors> {
     let root = xml.root();
     let has = |name: &str| root.children().any(|child| child.has_tag_name(name));
     let is_code = |name: &str| name.len() == 1 || name.eq_ignore_ascii_case("SMBO");
     let feed_types = || root.descendants().filter_map(|node| node.attribute("feed-type"));
     match root.tag_name().name() {
-        "configuration" if has("MarketDataGroup") => Ok(Format::MoexSpectra),
+        "configuration" if has("MarketDataGroup") => Ok(ImportFormat::MoexSpectra),
         "configuration" if has("channel") && feed_types().any(|name| !is_code(name)) => {
-            Ok(Format::MoexAsts)
+            Ok(ImportFormat::MoexAsts)
         }
-        "configuration" if has("channel") => Ok(Format::Cme),
-        "config" if has("feeds") => Ok(Format::Libtrading),
+        "configuration" if has("channel") => Ok(ImportFormat::Cme),
+        "config" if has("feeds") => Ok(ImportFormat::Libtrading),
         name => {
             let hint = match name {
                 "templates" | "template" => ": this is a template file",
@@ -143,7 +143,7 @@ fn format_of(xml: &mut Xml<'_, '_>) -> Result<Format, Errors> {
     }
 }
 
-fn description(document: &roxmltree::Document<'_>, format: Format) -> String {
+fn description(document: &roxmltree::Document<'_>, format: ImportFormat) -> String {
     let root = document.root_element();
     let label = root.attribute("environment").or_else(|| root.attribute("type"));
     let label = label.map(one_line).filter(|label| !label.is_empty());
@@ -151,20 +151,20 @@ fn description(document: &roxmltree::Document<'_>, format: Format) -> String {
 }
 
 /// Returns the settings of all channels of a format.
-fn defaults(format: Format) -> Settings {
-    use crate::config::{Books, Continuity, KeyField, Recovery};
+fn defaults(format: ImportFormat) -> HandlerConfig {
+    use crate::config::{BooksConfig, Continuity, KeyField, RecoveryConfig};
     let (framing, key) = match format {
-        Format::Cme => ("cme", vec![KeyField::Tag(48)]),
-        Format::Libtrading => return Settings::default(),
-        Format::MoexAsts => ("moex-asts", vec![KeyField::Tag(55), KeyField::Tag(336)]),
-        Format::MoexSpectra => ("moex-spectra", vec![KeyField::Tag(48)]),
+        ImportFormat::Cme => ("cme", vec![KeyField::Tag(48)]),
+        ImportFormat::Libtrading => return HandlerConfig::default(),
+        ImportFormat::MoexAsts => ("moex-asts", vec![KeyField::Tag(55), KeyField::Tag(336)]),
+        ImportFormat::MoexSpectra => ("moex-spectra", vec![KeyField::Tag(48)]),
     };
     let continuity = Some(Continuity::RptSeq);
-    Settings {
+    HandlerConfig {
         framing: framing.parse::<FramingText>().ok(),
-        recovery: Recovery { continuity, ..Recovery::default() },
-        books: Books { key: Some(key), ..Books::default() },
-        ..Settings::default()
+        recovery: RecoveryConfig { continuity, ..RecoveryConfig::default() },
+        books: BooksConfig { key: Some(key), ..BooksConfig::default() },
+        ..HandlerConfig::default()
     }
 }
 
@@ -188,14 +188,14 @@ fn slug(text: &str) -> String {
     if slug.is_empty() { "channel".to_owned() } else { slug.to_owned() }
 }
 
-impl Draft {
+impl ImportDraft {
     /// Adds a channel under the first free name of `names`, or under the last one with a number
     /// appended.
-    fn add(&mut self, names: &[String], channel: Channel) {
+    fn add(&mut self, names: &[String], channel: ChannelConfig) {
         let is_free = |name: &String| !self.channels.iter().any(|channel| channel.name == **name);
         let last = names.last().map_or("channel", String::as_str);
         let numbered = (2_u32..).map(|number| format!("{last}-{number}"));
         let name = names.iter().cloned().chain(numbered).find(is_free).unwrap_or_default();
-        self.channels.push(Channel { name, ..channel });
+        self.channels.push(ChannelConfig { name, ..channel });
     }
 }

@@ -1,19 +1,21 @@
 //! MOEX ASTS: connections with codes such as OLR and OLS, which form channels.
 
-use super::connection::{Role, connections};
+use super::connection::{ConnectionRole, connections};
 use super::xml::{Xml, children};
-use super::{Draft, one_line, slug};
-use crate::config::{Books, BooksBy, Channel, Lines, Replay, Settings};
+use super::{ImportDraft, one_line, slug};
+use crate::config::{
+    BooksBy, BooksConfig, ChannelConfig, HandlerConfig, LinesConfig, ReplayConfig,
+};
 
-pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
+pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut ImportDraft) {
     for element in children(xml.root(), "channel") {
         let Some(id) = element.attribute("id").map(str::trim).filter(|id| !id.is_empty()) else {
             xml.error(element, "the channel has no id".to_owned());
             continue;
         };
         let label = element.attribute("label").map(one_line).filter(|text| !text.is_empty());
-        let mut shared = Channel::default();
-        let mut streams: Vec<(String, Channel)> = Vec::new();
+        let mut shared = ChannelConfig::default();
+        let mut streams: Vec<(String, ChannelConfig)> = Vec::new();
         for connection in connections(element, xml) {
             let code = connection.code.to_ascii_uppercase();
             let (stream, role) = match role(&code, &connection.kind, connection.is_tcp) {
@@ -38,16 +40,16 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
 
 /// Returns the stream of a connection and its role in that stream. The stream is `None` if all
 /// streams share the connection.
-fn role<'c>(code: &'c str, kind: &str, is_tcp: bool) -> Option<(Option<&'c str>, Role)> {
+fn role<'c>(code: &'c str, kind: &str, is_tcp: bool) -> Option<(Option<&'c str>, ConnectionRole)> {
     let kind = kind.to_ascii_lowercase();
     match code {
-        _ if is_tcp || kind.contains("historical") => Some((None, Role::Replay)),
-        "IDF" => Some((None, Role::Definitions)),
+        _ if is_tcp || kind.contains("historical") => Some((None, ConnectionRole::Replay)),
+        "IDF" => Some((None, ConnectionRole::Definitions)),
         // Status of instruments: a stream without snapshots.
-        "ISF" => Some((Some("ISF"), Role::Incremental)),
+        "ISF" => Some((Some("ISF"), ConnectionRole::Incremental)),
         _ if code.len() == 3 && code.is_ascii() => match (&code[..2], &code[2..]) {
-            (stream, "R") => Some((Some(stream), Role::Incremental)),
-            (stream, "S") => Some((Some(stream), Role::Snapshot)),
+            (stream, "R") => Some((Some(stream), ConnectionRole::Incremental)),
+            (stream, "S") => Some((Some(stream), ConnectionRole::Snapshot)),
             _ => None,
         },
         _ => None,
@@ -55,10 +57,10 @@ fn role<'c>(code: &'c str, kind: &str, is_tcp: bool) -> Option<(Option<&'c str>,
 }
 
 fn channel_of<'s>(
-    streams: &'s mut Vec<(String, Channel)>,
+    streams: &'s mut Vec<(String, ChannelConfig)>,
     stream: &str,
     label: Option<&str>,
-) -> &'s mut Channel {
+) -> &'s mut ChannelConfig {
     let index = streams.iter().position(|(name, _)| name == stream).unwrap_or_else(|| {
         let (what, by) = match stream {
             "OL" => ("orders", Some(BooksBy::Order)),
@@ -71,15 +73,19 @@ fn channel_of<'s>(
         let parts = [label.unwrap_or_default(), what];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let description = Some(parts.join(", ")).filter(|text| !text.is_empty());
-        let books = Books { by, ..Books::default() };
-        let settings = Settings { books, ..Settings::default() };
-        let channel = Channel { description, settings, ..Channel::default() };
+        let books = BooksConfig { by, ..BooksConfig::default() };
+        let settings = HandlerConfig { books, ..HandlerConfig::default() };
+        let channel = ChannelConfig { description, settings, ..ChannelConfig::default() };
         streams.push((stream.to_owned(), channel));
         streams.len() - 1
     });
     &mut streams[index].1
 }
 
-fn with_shared(channel: Channel, definitions: &Lines, replay: Option<&Replay>) -> Channel {
-    Channel { definitions: definitions.clone(), replay: replay.cloned(), ..channel }
+fn with_shared(
+    channel: ChannelConfig,
+    definitions: &LinesConfig,
+    replay: Option<&ReplayConfig>,
+) -> ChannelConfig {
+    ChannelConfig { definitions: definitions.clone(), replay: replay.cloned(), ..channel }
 }

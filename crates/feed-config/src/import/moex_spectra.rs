@@ -2,12 +2,12 @@
 
 use roxmltree::Node;
 
-use super::connection::{Role, connections};
+use super::connection::{ConnectionRole, connections};
 use super::xml::{Xml, children};
-use super::{Draft, one_line, slug};
-use crate::config::{Books, BooksBy, Channel, Settings};
+use super::{ImportDraft, one_line, slug};
+use crate::config::{BooksBy, BooksConfig, ChannelConfig, HandlerConfig};
 
-pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
+pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut ImportDraft) {
     for group in children(xml.root(), "MarketDataGroup") {
         let Some(feed) = group.attribute("feedType").filter(|feed| !feed.trim().is_empty()) else {
             xml.error(group, "the group has no feedType".to_owned());
@@ -15,20 +15,21 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
         };
         let description = group.attribute("label").map(one_line).filter(|text| !text.is_empty());
         let books = books(feed, group, xml);
-        let settings = Settings { books, ..Settings::default() };
-        let mut channel = Channel { description, settings, ..Channel::default() };
+        let settings = HandlerConfig { books, ..HandlerConfig::default() };
+        let mut channel = ChannelConfig { description, settings, ..ChannelConfig::default() };
         let connections = connections(group, xml);
-        let has_incremental =
-            connections.iter().any(|connection| role(&connection.kind) == Some(Role::Incremental));
+        let has_incremental = connections
+            .iter()
+            .any(|connection| role(&connection.kind) == Some(ConnectionRole::Incremental));
         for connection in connections {
             match role(&connection.kind) {
                 // A stream of only definitions or news is the incremental feed of its channel.
-                Some(Role::Definitions) if !has_incremental => {
-                    connection.add_to(Role::Incremental, &mut channel, xml, draft);
+                Some(ConnectionRole::Definitions) if !has_incremental => {
+                    connection.add_to(ConnectionRole::Incremental, &mut channel, xml, draft);
                 }
                 Some(role) => connection.add_to(role, &mut channel, xml, draft),
                 None if !has_incremental && !connection.is_tcp => {
-                    connection.add_to(Role::Incremental, &mut channel, xml, draft);
+                    connection.add_to(ConnectionRole::Incremental, &mut channel, xml, draft);
                 }
                 None => connection.leave_out("its type is unknown", xml, draft),
             }
@@ -40,30 +41,30 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
 
 /// Returns the role for the text of `<type>`: `Incremental`, `Snapshot`, `Instrument Replay`,
 /// `Instrument Incremental`, `Historical Replay`.
-fn role(kind: &str) -> Option<Role> {
+fn role(kind: &str) -> Option<ConnectionRole> {
     let kind = kind.to_ascii_lowercase();
     let has = |word: &str| kind.contains(word);
     Some(match () {
-        () if has("incremental") => Role::Incremental,
-        () if has("snapshot") => Role::Snapshot,
-        () if has("historical") || has("tcp") => Role::Replay,
-        () if has("instrument") => Role::Definitions,
+        () if has("incremental") => ConnectionRole::Incremental,
+        () if has("snapshot") => ConnectionRole::Snapshot,
+        () if has("historical") || has("tcp") => ConnectionRole::Replay,
+        () if has("instrument") => ConnectionRole::Definitions,
         () => return None,
     })
 }
 
 /// Returns the books for a feed name: `FUT-BOOK-20` has 20 levels, `ORDERS-LOG` has orders, other
 /// feeds have no books.
-fn books(feed: &str, group: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Books {
+fn books(feed: &str, group: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> BooksConfig {
     let upper = feed.to_ascii_uppercase();
     let by = match () {
         () if upper.contains("ORDERS") || upper.contains("ORDER-LOG") => BooksBy::Order,
         () if upper.contains("BOOK") || is_depth_feed(&upper) => BooksBy::Level,
         // Trades, definitions, news: only events, no books.
-        () => return Books::default(),
+        () => return BooksConfig::default(),
     };
     if by != BooksBy::Level {
-        return Books { by: Some(by), ..Books::default() };
+        return BooksConfig { by: Some(by), ..BooksConfig::default() };
     }
     let named = upper.rsplit('-').next().and_then(|number| number.parse().ok());
     let depth = match group.attribute("marketDepth") {
@@ -77,7 +78,7 @@ fn books(feed: &str, group: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Books {
         None => named,
     };
     let depth = depth.filter(|depth| (1..=10_000).contains(depth));
-    Books { by: Some(by), depth, ..Books::default() }
+    BooksConfig { by: Some(by), depth, ..BooksConfig::default() }
 }
 
 /// Returns true for the feed names of earlier years: `RTS-1`, `RTS-20`.

@@ -1,7 +1,7 @@
 //! Lines that disagree: copies that differ, lines that are not yet compared, excluded lines.
 
-use super::line::LineState;
-use super::{Arbiter, Arrival, ExclusionReason, Line, LineEvent, Standing};
+use super::line::ArbitratedLine;
+use super::{Arbiter, ExclusionReason, Line, LineEvent, LineTrust, PacketArrival};
 
 /// Result of comparing a copy with the other line's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +28,12 @@ impl Arbiter {
 
     /// True while packets that only this line sent are withheld, because its copies differ.
     pub fn is_excluded(&self, line: Line) -> bool {
-        self.standing(line) == Standing::Doubtful
+        self.standing(line) == LineTrust::Doubtful
     }
 
-    pub(super) fn standing(&self, line: Line) -> Standing {
+    pub(super) fn standing(&self, line: Line) -> LineTrust {
         if self.is_wrong_for_certain(line) {
-            return Standing::Doubtful;
+            return LineTrust::Doubtful;
         }
         self.states[line.index()].standing(self.options.differing_max)
     }
@@ -42,26 +42,26 @@ impl Arbiter {
     /// stopped where this line continues.
     pub(super) fn is_stand_in(&self, line: Line) -> bool {
         let other = line.other();
-        self.standing(other) != Standing::Trusted || !self.is_alive(other) || self.takes_over(line)
+        self.standing(other) != LineTrust::Trusted || !self.is_alive(other) || self.takes_over(line)
     }
 
     /// True if packets that only this line has are delivered: the line is trusted, or replaces the
     /// other one.
     pub(super) fn is_heard(&self, line: Line) -> bool {
         match self.standing(line) {
-            Standing::Trusted => true,
-            Standing::Unproven => self.is_stand_in(line),
-            Standing::Doubtful => false,
+            LineTrust::Trusted => true,
+            LineTrust::Unproven => self.is_stand_in(line),
+            LineTrust::Doubtful => false,
         }
     }
 
     /// Records that a copy of this line is equal to the other line's packet.
     pub(super) fn note_agreement(&mut self, line: Line) {
-        if self.states.iter().all(LineState::is_plain) {
+        if self.states.iter().all(ArbitratedLine::is_plain) {
             return;
         }
         self.dispute = None;
-        let is_proof = self.standing(line.other()) == Standing::Trusted;
+        let is_proof = self.standing(line.other()) == LineTrust::Trusted;
         self.states[line.index()].is_trusted |= is_proof;
         for line in Line::ALL {
             self.note_copy(line, CopyComparison::Equal);
@@ -110,8 +110,8 @@ impl Arbiter {
     }
 
     /// Holds a packet of an untrusted line until it can be compared with the other line's copy.
-    pub(super) fn hold_unconfirmed(&mut self, arrival: &Arrival<'_>, is_in_window: bool) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    pub(super) fn hold_unconfirmed(&mut self, arrival: &PacketArrival<'_>, is_in_window: bool) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         if !is_in_window {
             self.lines[line.index()].excluded += 1;
             return;
@@ -125,8 +125,8 @@ impl Arbiter {
 
     /// Handles a packet whose number is held unconfirmed. Returns true if the packet is accepted in
     /// place of the held one.
-    pub(super) fn settle_unconfirmed(&mut self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, hash, received_ns, .. } = *arrival;
+    pub(super) fn settle_unconfirmed(&mut self, arrival: &PacketArrival<'_>) -> bool {
+        let PacketArrival { line, seq_num, hash, received_ns, .. } = *arrival;
         let Some(held) = self.window.at(seq_num).copied() else { return true };
         if held.line == line {
             self.lines[line.index()].duplicate += 1;
@@ -134,7 +134,7 @@ impl Arbiter {
         }
         if held.hash == hash {
             self.end_dispute(received_ns);
-            let is_proof = self.standing(line) == Standing::Trusted;
+            let is_proof = self.standing(line) == LineTrust::Trusted;
             self.states[held.line.index()].is_trusted |= is_proof;
             Line::ALL.into_iter().for_each(|line| self.note_copy(line, CopyComparison::Equal));
         } else {
@@ -167,9 +167,9 @@ impl Arbiter {
             return !self.waits_for_copy(line, next, received_ns);
         }
         match self.standing(line) {
-            Standing::Trusted => true,
-            Standing::Unproven => next < self.released || self.is_stand_in(line),
-            Standing::Doubtful => {
+            LineTrust::Trusted => true,
+            LineTrust::Unproven => next < self.released || self.is_stand_in(line),
+            LineTrust::Doubtful => {
                 if next < self.released {
                     self.drop_held(next);
                 }

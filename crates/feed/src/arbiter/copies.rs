@@ -1,16 +1,16 @@
 //! Packets that could not be decoded, and other copies of them that may be good.
 
 use super::agreement::CopyComparison;
-use super::window::Held;
-use super::{Arbiter, Arrival, Line, Source, Standing};
+use super::window::HeldPacket;
+use super::{Arbiter, Line, LineTrust, PacketArrival, PacketHeader};
 
 /// Most differing copies kept of held packets. They are rare: one line has sent a wrong packet.
 const ALTERNATIVES_MAX: usize = 16;
 
 /// The packet delivered last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivered {
-    pub(super) source: Source,
+pub(super) struct LastDelivery {
+    pub(super) source: PacketHeader,
     /// True if it replaced a rejected packet.
     pub(super) is_replacement: bool,
 }
@@ -27,10 +27,10 @@ impl Arbiter {
     /// the hold time is not over. The first packet of a line may be this copy. A differing copy
     /// that arrived while the packet was held is used at once.
     pub fn reject(&mut self) -> bool {
-        let Some(Delivered { source, is_replacement }) = self.delivered.take() else {
+        let Some(LastDelivery { source, is_replacement }) = self.delivered.take() else {
             return false;
         };
-        let Source { seq_num, .. } = source;
+        let PacketHeader { seq_num, .. } = source;
         if is_replacement || self.next != Some(seq_num.saturating_add(1)) {
             return false;
         }
@@ -51,13 +51,13 @@ impl Arbiter {
     }
 
     /// True if the other line may still send the number of a packet.
-    fn expects_copy(&self, source: &Source) -> bool {
-        let Source { seq_num, line, received_ns, .. } = *source;
+    fn expects_copy(&self, source: &PacketHeader) -> bool {
+        let PacketHeader { seq_num, line, received_ns, .. } = *source;
         let other = line.other();
         let state = &self.states[other.index()];
         let is_near = state.epoch == self.epoch
             && !state.has_left
-            && self.standing(other) != Standing::Doubtful
+            && self.standing(other) != LineTrust::Doubtful
             && state.highest.is_some_and(|n| seq_num.saturating_sub(n) <= self.window.span());
         let has_not_begun = state.last_received_ns.is_none() && self.is_alive(other);
         let until_ns = received_ns.saturating_add(self.options.hold_ns);
@@ -70,8 +70,8 @@ impl Arbiter {
     /// than a gap. Returns false if no copy is held, one was already accepted, or its line is excluded.
     pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num).copied() else { return false };
-        let Held { line, hash, .. } = held;
-        if self.history.fate(seq_num).was_accepted() || self.standing(line) == Standing::Doubtful {
+        let HeldPacket { line, hash, .. } = held;
+        if self.history.fate(seq_num).was_accepted() || self.standing(line) == LineTrust::Doubtful {
             return false;
         }
         self.history.mark_accepted(seq_num, line, hash);
@@ -94,8 +94,8 @@ impl Arbiter {
     }
 
     /// Counts an accepted packet: the first with its number, or a better copy of a rejected one.
-    pub(super) fn note_replacement(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    pub(super) fn note_replacement(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let rejected = self.rejected.filter(|rejected| rejected.seq_num == seq_num);
         let counters = &mut self.lines[line.index()];
         *(if rejected.is_some() { &mut counters.replacement } else { &mut counters.first }) += 1;
@@ -106,8 +106,8 @@ impl Arbiter {
 
     /// Handles a copy of a held number: a copy that differs is kept, in case the held one is
     /// rejected.
-    pub(super) fn keep_alternative(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { seq_num, hash, .. } = *arrival;
+    pub(super) fn keep_alternative(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { seq_num, hash, .. } = *arrival;
         let Some(held) = self.window.at(seq_num) else { return };
         let is_full = self.alternatives.len() >= ALTERNATIVES_MAX;
         let is_known = self.alternatives.iter().any(|(of, _)| *of == seq_num);

@@ -8,7 +8,7 @@
 //! agree again.
 
 use super::agreement::CopyComparison;
-use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
+use super::{Arbiter, Line, LineTrust, OUT_OF_SEQUENCE_MIN, PacketArrival};
 
 /// A line is wrong for certain if it skipped at least this many numbers, and more than twice as
 /// many as the other one.
@@ -57,10 +57,10 @@ impl Arbiter {
     /// Records that a copy differs from the accepted packet with its number. The packet of the line
     /// considered right is kept: if the other line's packet was accepted and is still held, it is
     /// replaced.
-    pub(super) fn note_difference(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    pub(super) fn note_difference(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let other = line.other();
-        let is_open = Line::ALL.into_iter().all(|line| self.standing(line) == Standing::Trusted);
+        let is_open = Line::ALL.into_iter().all(|line| self.standing(line) == LineTrust::Trusted);
         if self.dispute.is_none() && is_open {
             self.begin_dispute(arrival);
         }
@@ -95,8 +95,8 @@ impl Arbiter {
         }
     }
 
-    fn begin_dispute(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn begin_dispute(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let left_out = self.left_out_before(seq_num);
         let is_certain = |wrong: Line| {
             let own = left_out[wrong.index()];
@@ -136,7 +136,7 @@ impl Arbiter {
             && self.transition.is_none()
             && !self.history.fate(next).was_seen_on(other)
             && self.is_alive(other)
-            && self.standing(other) == Standing::Trusted
+            && self.standing(other) == LineTrust::Trusted
             && self.now_ns < received_ns.saturating_add(self.wait_ns())
     }
 

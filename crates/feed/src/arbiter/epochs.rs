@@ -1,9 +1,9 @@
 //! Epochs of sequence numbers: the epoch of each line, and late packets of past epochs.
 
-use super::history::History;
-use super::unexpected::Pending;
-use super::window::Held;
-use super::{Arbiter, Arrival, Line, Output};
+use super::history::FateHistory;
+use super::unexpected::PendingPacket;
+use super::window::HeldPacket;
+use super::{Arbiter, ArbiterOutput, Line, PacketArrival};
 
 /// Most past epochs remembered, whatever their age.
 const PAST_MAX: usize = 4;
@@ -20,7 +20,7 @@ pub(super) struct PastEpoch {
     /// Number and hash of the packet whose SequenceReset ended it.
     reset: Option<(u64, u64)>,
     pub(super) ended_ns: u64,
-    pub(super) history: History,
+    pub(super) history: FateHistory,
 }
 
 /// An epoch that begins once the held packets of the current one have been polled.
@@ -35,12 +35,12 @@ pub(super) struct Transition {
 }
 
 impl PastEpoch {
-    fn is_copy(&self, arrival: &Arrival<'_>) -> bool {
+    fn is_copy(&self, arrival: &PacketArrival<'_>) -> bool {
         self.history.fate(arrival.seq_num).is_copy(arrival.hash)
     }
 
     /// True if the other line sent an equal packet.
-    fn is_agreed(&self, arrival: &Arrival<'_>) -> bool {
+    fn is_agreed(&self, arrival: &PacketArrival<'_>) -> bool {
         let fate = self.history.fate(arrival.seq_num);
         let line = arrival.line;
         self.is_copy(arrival) && fate.was_seen_on(line.other()) && !fate.was_seen_on(line)
@@ -94,7 +94,7 @@ impl Arbiter {
     fn unhold(&mut self) {
         self.forget_copies(u64::MAX);
         self.released = self.next.unwrap_or(0);
-        let mut pending: Vec<Pending> = Vec::new();
+        let mut pending: Vec<PendingPacket> = Vec::new();
         self.pend_leaps();
         let next = self.next.unwrap_or(0);
         while let Some(seq_num) = self.window.first_from(next) {
@@ -104,7 +104,7 @@ impl Arbiter {
         }
         let parked = self.parked.take().map(|parked| (parked.seq_num, parked.held));
         pending.extend(parked.map(|(seq_num, held)| self.unheld(seq_num, held)));
-        for Pending { held, .. } in &pending {
+        for PendingPacket { held, .. } in &pending {
             let counters = &mut self.lines[held.line.index()];
             counters.first -= 1;
             counters.unexpected += 1;
@@ -115,14 +115,15 @@ impl Arbiter {
         self.replay.extend(pending);
     }
 
-    fn unheld(&self, seq_num: u64, held: Held) -> Pending {
+    fn unheld(&self, seq_num: u64, held: HeldPacket) -> PendingPacket {
         let stand = self.states[held.line.index()].stand();
-        Pending { seq_num, held, stand, is_late: false, replays: 0 }
+        PendingPacket { seq_num, held, stand, is_late: false, replays: 0 }
     }
 
     /// Assigns the next pending packet as if it arrived now.
     pub(super) fn replay_next(&mut self) -> bool {
-        let Some(Pending { seq_num, held, stand, is_late, replays }) = self.replay.pop_front()
+        let Some(PendingPacket { seq_num, held, stand, is_late, replays }) =
+            self.replay.pop_front()
         else {
             return false;
         };
@@ -133,7 +134,7 @@ impl Arbiter {
         self.replays = replays;
         self.replaying = Some(held);
         self.replayed_stand = Some(stand);
-        self.sort_packet(&Arrival { received_ns, line, seq_num, hash, packet });
+        self.sort_packet(&PacketArrival { received_ns, line, seq_num, hash, packet });
         self.replayed_stand = None;
         if let Some(unused) = self.replaying.take() {
             self.window.discard(unused);
@@ -142,7 +143,7 @@ impl Arbiter {
     }
 
     /// Begins an epoch.
-    pub(super) fn begin_epoch(&mut self, transition: Transition) -> Output<'static> {
+    pub(super) fn begin_epoch(&mut self, transition: Transition) -> ArbiterOutput<'static> {
         let Transition { to, reset, entering } = transition;
         self.forget_copies(u64::MAX);
         self.pend_leaps();
@@ -177,7 +178,7 @@ impl Arbiter {
             self.forget_oldest_epoch();
         }
         self.counters.resets += 1;
-        Output::Reset { seq_num: to }
+        ArbiterOutput::Reset { seq_num: to }
     }
 
     /// Drops the oldest past epoch. A line that is still in it counts as new and must be compared
@@ -208,8 +209,8 @@ impl Arbiter {
     }
 
     /// Counts a packet of a past epoch, and advances the position of its line.
-    pub(super) fn note_past(&mut self, arrival: &Arrival<'_>, index: usize) {
-        let Arrival { line, seq_num, hash, .. } = *arrival;
+    pub(super) fn note_past(&mut self, arrival: &PacketArrival<'_>, index: usize) {
+        let PacketArrival { line, seq_num, hash, .. } = *arrival;
         self.lines[line.index()].old_epoch += 1;
         let Some(past) = self.past.get(index) else { return };
         let (epoch, end) = (past.epoch, past.end);

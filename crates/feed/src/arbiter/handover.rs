@@ -6,7 +6,7 @@
 //! on, for twice its longest pause. If the other line had already paused for that long, only the
 //! very next number counts as near.
 
-use super::{Arbiter, Arrival, Line};
+use super::{Arbiter, Line, PacketArrival};
 
 /// Fewest consecutive packets of the new line.
 const PACKETS_MIN: u32 = 8;
@@ -22,7 +22,7 @@ const PAUSES_FACTOR: u64 = 2;
 
 /// Consecutive first packets of a line that begin where the other line stopped.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Alone {
+pub(super) struct SingleLineRun {
     pub(super) began_ns: u64,
     highest: u64,
     /// Packets since the other line's last one.
@@ -62,21 +62,24 @@ impl Arbiter {
     /// Records a packet of a line that was never compared, and checks whether it continues where
     /// the other one stopped.
     #[cold]
-    pub(super) fn note_alone(&mut self, arrival: &Arrival<'_>, is_first: bool) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    pub(super) fn note_alone(&mut self, arrival: &PacketArrival<'_>, is_first: bool) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let (reorder_max, began_ns) = (self.options.reorder_max, self.now_ns);
         let is_beginning = is_first && self.is_where_other_stopped(line, seq_num);
         let has_taken_over = self.takes_over(line);
         let alone = &mut self.states[line.index()].alone;
         *alone = match *alone {
-            None if is_beginning => {
-                Some(Alone { began_ns, highest: seq_num, packets: 1, has_taken_over: false })
-            }
-            Some(alone) if has_taken_over => Some(Alone { has_taken_over, ..alone }),
+            None if is_beginning => Some(SingleLineRun {
+                began_ns,
+                highest: seq_num,
+                packets: 1,
+                has_taken_over: false,
+            }),
+            Some(alone) if has_taken_over => Some(SingleLineRun { has_taken_over, ..alone }),
             Some(alone) if seq_num <= alone.highest => Some(alone),
             Some(alone) if seq_num - alone.highest <= reorder_max => {
                 let packets = alone.packets.saturating_add(1);
-                Some(Alone { highest: seq_num, packets, ..alone })
+                Some(SingleLineRun { highest: seq_num, packets, ..alone })
             }
             _ => None,
         };

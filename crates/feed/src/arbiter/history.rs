@@ -61,12 +61,12 @@ impl Fate {
 /// Numbers that enter the range overwrite those that leave it, so nothing is cleared as the window
 /// moves.
 #[derive(Debug)]
-pub(super) struct History {
+pub(super) struct FateHistory {
     entries: Vec<[u64; 2]>,
     mask: u64,
 }
 
-impl History {
+impl FateHistory {
     pub(super) fn new(behind: usize, ahead: usize) -> Self {
         let len = behind.saturating_add(ahead).saturating_add(1).min(LEN_MAX).next_power_of_two();
         Self { entries: vec![[0; 2]; len], mask: len as u64 - 1 }

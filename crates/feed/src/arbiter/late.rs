@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Arbiter, Arrival};
+use super::{Arbiter, PacketArrival};
 
 /// Most waits remembered.
 const WAITS_MAX: usize = 64;
@@ -87,7 +87,7 @@ impl Arbiter {
     }
 
     /// Records a packet whose number was declared lost.
-    pub(super) fn note_late(&mut self, arrival: &Arrival<'_>) {
+    pub(super) fn note_late(&mut self, arrival: &PacketArrival<'_>) {
         self.ended_waits.note_late(arrival.seq_num, arrival.received_ns);
     }
 }

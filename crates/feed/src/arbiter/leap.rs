@@ -5,9 +5,9 @@
 //! continues below it. Until one or the other is seen, the packet waits beside the window: it
 //! neither ends a wait nor moves the position of its line.
 
-use super::line::LineState;
-use super::unexpected::Pending;
-use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
+use super::line::ArbitratedLine;
+use super::unexpected::PendingPacket;
+use super::{Arbiter, Line, LineTrust, OUT_OF_SEQUENCE_MIN, PacketArrival};
 
 /// Packets of a line below its leap, not sent by it before, that prove the number of the leap
 /// wrong. A single one may only be out of order.
@@ -21,7 +21,7 @@ const LEAP_REACH_MAX: u64 = 127;
 /// A packet far ahead of every known number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leap {
-    pending: Pending,
+    pending: PendingPacket,
     /// Packets that its line sent below it since.
     contradictions: u32,
     /// True if it has waited for longer than the hold time.
@@ -36,8 +36,8 @@ impl Arbiter {
 
     /// Handles a packet of the current epoch that is a leap or confirms one; a confirmed leap is
     /// assigned again. Returns true if it was one of the two.
-    pub(super) fn sort_leap(&mut self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, hash, .. } = *arrival;
+    pub(super) fn sort_leap(&mut self, arrival: &PacketArrival<'_>) -> bool {
+        let PacketArrival { line, seq_num, hash, .. } = *arrival;
         let own = self.leaps[line.index()].map(|leap| leap.pending);
         if own.is_some_and(|own| (own.seq_num, own.held.hash) == (seq_num, hash)) {
             self.lines[line.index()].duplicate += 1;
@@ -77,7 +77,7 @@ impl Arbiter {
         is_far(self.top)
             && self.next.is_some_and(is_far)
             && self.states[line.index()].highest.is_some_and(is_far)
-            && self.standing(line) == Standing::Trusted
+            && self.standing(line) == LineTrust::Trusted
     }
 
     /// True if a number of a line is near a leap, and nearer to it than to the line's position.
@@ -93,13 +93,13 @@ impl Arbiter {
     }
 
     /// Copies a packet that will be assigned again; until then it counts as unexpected.
-    fn pend(&mut self, arrival: &Arrival<'_>) -> Pending {
+    fn pend(&mut self, arrival: &PacketArrival<'_>) -> PendingPacket {
         let stand = self.states[arrival.line.index()].stand();
         let held = self.store(arrival);
-        Pending { seq_num: arrival.seq_num, held, stand, is_late: false, replays: 0 }
+        PendingPacket { seq_num: arrival.seq_num, held, stand, is_late: false, replays: 0 }
     }
 
-    fn sort_later(&mut self, arrival: &Arrival<'_>) {
+    fn sort_later(&mut self, arrival: &PacketArrival<'_>) {
         self.lines[arrival.line.index()].unexpected += 1;
         let pending = self.pend(arrival);
         self.replay.push_back(pending);
@@ -113,8 +113,8 @@ impl Arbiter {
 
     /// Queues a pending packet to be assigned again. Pending packets of its line that arrived later
     /// are assigned from the line's position after this packet.
-    fn sort_again_before_those_behind(&mut self, first: Pending) {
-        let is_behind = |known: &&mut Pending| {
+    fn sort_again_before_those_behind(&mut self, first: PendingPacket) {
+        let is_behind = |known: &&mut PendingPacket| {
             (known.held.line, known.stand.epoch) == (first.held.line, first.stand.epoch)
                 && known.held.received_ns >= first.held.received_ns
         };
@@ -156,12 +156,12 @@ impl Arbiter {
 
     /// Returns the pending packets of a line, with their places, that arrived before those by which
     /// it left the epoch; none if it has not left.
-    fn pending_before_run(&self, line: Line) -> impl Iterator<Item = (usize, &Pending)> {
-        let LineState { run, has_left, .. } = self.states[line.index()];
-        let is_of_run = move |known: &Pending| {
+    fn pending_before_run(&self, line: Line) -> impl Iterator<Item = (usize, &PendingPacket)> {
+        let ArbitratedLine { run, has_left, .. } = self.states[line.index()];
+        let is_of_run = move |known: &PendingPacket| {
             run.is_some_and(|run| (run.first..=run.highest).contains(&known.seq_num))
         };
-        let is_own = move |known: &Pending| has_left && known.held.line == line;
+        let is_own = move |known: &PendingPacket| has_left && known.held.line == line;
         let own = self.pending.iter().enumerate().filter(move |(_, known)| is_own(known));
         own.take_while(move |(_, known)| !is_of_run(known))
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::handover::{Alone, Pauses};
+use super::handover::{Pauses, SingleLineRun};
 use super::place::Stand;
-use super::unexpected::Run;
+use super::unexpected::UnexpectedRun;
 
 /// One of the two multicast lines of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,7 +137,7 @@ impl fmt::Display for LineEvent {
 
 /// Trust in a line: decides whether packets that only this line has are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LineTrust {
     /// It agrees with the other line, or was the first.
     Trusted,
     /// None of its packets has been compared yet.
@@ -160,7 +160,7 @@ pub(super) struct Below {
 
 /// Position of a line and its agreement with the other.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LineState {
+pub(super) struct ArbitratedLine {
     /// The epoch whose packets it sends: the current one of the [`Arbiter`](super::Arbiter) or a
     /// past one.
     pub(super) epoch: u64,
@@ -186,9 +186,9 @@ pub(super) struct LineState {
     pub(super) repeats: u32,
     pub(super) pauses: Pauses,
     /// Its packets since the other line's last one, if the lines were never compared.
-    pub(super) alone: Option<Alone>,
+    pub(super) alone: Option<SingleLineRun>,
     /// Unexpected numbers that may begin an epoch.
-    pub(super) run: Option<Run>,
+    pub(super) run: Option<UnexpectedRun>,
     /// True if it has left the current epoch and the next one has not begun; its packets are
     /// pending.
     pub(super) has_left: bool,
@@ -198,7 +198,7 @@ pub(super) struct LineState {
     pub(super) announced_first: Option<u64>,
 }
 
-impl LineState {
+impl ArbitratedLine {
     /// Records a comparison; returns the number of differing copies among the last 16.
     pub(super) fn note_copy(&mut self, is_differing: bool) -> u32 {
         self.differing = (self.differing << 1 | u32::from(is_differing)) & ((1 << COPIES) - 1);
@@ -209,18 +209,18 @@ impl LineState {
         self.differing.count_ones()
     }
 
-    pub(super) fn standing(&self, differing_max: u32) -> Standing {
+    pub(super) fn standing(&self, differing_max: u32) -> LineTrust {
         // Most lines never differ; then there are no bits to count.
         if self.differing == 0 {
-            return if self.is_trusted { Standing::Trusted } else { Standing::Unproven };
+            return if self.is_trusted { LineTrust::Trusted } else { LineTrust::Unproven };
         }
         let differing = self.differing();
         if differing >= differing_max.max(1) {
-            Standing::Doubtful
+            LineTrust::Doubtful
         } else if self.is_trusted {
-            Standing::Trusted
+            LineTrust::Trusted
         } else {
-            Standing::Doubtful
+            LineTrust::Doubtful
         }
     }
 

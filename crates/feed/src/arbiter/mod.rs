@@ -105,11 +105,11 @@
 //! # Examples
 //!
 //! ```
-//! use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
+//! use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Gap, Line};
 //!
 //! let mut arbiter = Arbiter::new(ArbiterOptions { hold_ns: 1_000, ..Default::default() });
 //! let seven = arbiter.handle_packet(0, Line::A, 7, b"seven".as_slice());
-//! assert!(matches!(seven, Some(Output::Deliver { seq_num: 7, .. })));
+//! assert!(matches!(seven, Some(ArbiterOutput::Deliver { seq_num: 7, .. })));
 //! assert_eq!(arbiter.poll_output(), None);
 //!
 //! assert_eq!(arbiter.handle_packet(10, Line::A, 9, b"nine".as_slice()), None);
@@ -117,8 +117,8 @@
 //! assert_eq!(arbiter.poll_timeout(), Some(1_010));
 //!
 //! arbiter.handle_timeout(1_010);
-//! assert_eq!(arbiter.poll_output(), Some(Output::Gap(Gap { first: 8, count: 1 })));
-//! assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 9, .. })));
+//! assert_eq!(arbiter.poll_output(), Some(ArbiterOutput::Gap(Gap { first: 8, count: 1 })));
+//! assert!(matches!(arbiter.poll_output(), Some(ArbiterOutput::Deliver { seq_num: 9, .. })));
 //! ```
 
 mod agreement;
@@ -145,23 +145,23 @@ pub use counters::{ArbiterCounters, LineCounters};
 pub use late::HoldNeeded;
 pub use line::{ExclusionReason, Line, LineEvent};
 pub use options::{ArbiterOptions, UnexpectedPolicy};
-pub use output::{Gap, OutOfSequence, Output};
+pub use output::{ArbiterOutput, Gap, OutOfSequence};
 
 use std::collections::VecDeque;
 
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 
 use crate::digest::digest;
-use copies::Delivered;
+use copies::LastDelivery;
 use dispute::Dispute;
 use epochs::{PastEpoch, Transition};
-use history::History;
+use history::FateHistory;
 use late::EndedWaits;
 use leap::Leap;
-use line::{LineState, Standing};
+use line::{ArbitratedLine, LineTrust};
 use place::Stand;
-use unexpected::Pending;
-use window::{Held, Window};
+use unexpected::PendingPacket;
+use window::{HeldPacket, ReorderWindow};
 
 /// Numbers above this are unexpected whatever the options, so that arithmetic never wraps.
 const SEQ_NUM_MAX: u64 = u64::MAX / 2;
@@ -174,17 +174,17 @@ const OUT_OF_SEQUENCE_MIN: u32 = 3;
 
 /// A packet as it arrives.
 #[derive(Clone, Copy, Debug)]
-struct Arrival<'p> {
+struct PacketArrival<'p> {
     received_ns: u64,
     line: Line,
     seq_num: u64,
     hash: u64,
-    packet: Packet<'p>,
+    packet: BufferedPacket<'p>,
 }
 
 /// A packet without its bytes.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+struct PacketHeader {
     seq_num: u64,
     line: Line,
     received_ns: u64,
@@ -195,11 +195,11 @@ struct Source {
 #[derive(Clone, Copy, Debug)]
 struct Parked {
     seq_num: u64,
-    held: Held,
+    held: HeldPacket,
 }
 
 /// Next action of [`Arbiter::poll_output`].
-enum Step {
+enum ArbiterStep {
     Deliver(u64),
     DeclareGap(u64),
     Begin(Transition),
@@ -211,8 +211,8 @@ pub struct Arbiter {
     options: ArbiterOptions,
     /// Counts epochs from 0.
     epoch: u64,
-    window: Window,
-    history: History,
+    window: ReorderWindow,
+    history: FateHistory,
     /// Past epochs, the oldest first.
     past: VecDeque<PastEpoch>,
     /// The next number to deliver; `None` before the first packet.
@@ -230,11 +230,11 @@ pub struct Arbiter {
     dispute: Option<Dispute>,
     parked: Option<Parked>,
     /// The packet delivered last, until another call or packet follows.
-    delivered: Option<Delivered>,
+    delivered: Option<LastDelivery>,
     /// The rejected packet while another copy is expected.
-    rejected: Option<Source>,
+    rejected: Option<PacketHeader>,
     /// Copies that differ from the packets held with their numbers.
-    alternatives: Vec<(u64, Held)>,
+    alternatives: Vec<(u64, HeldPacket)>,
     /// By line: true if unconfirmed packets wait in the window for longer than the hold time.
     is_on_probation: [bool; 2],
     /// By line, a packet whose number may be wrong.
@@ -248,13 +248,13 @@ pub struct Arbiter {
     /// Arrival time of the last of these packets.
     unexpected_ns: u64,
     /// Packets that may belong to the next epoch, in order of arrival.
-    pending: VecDeque<Pending>,
+    pending: VecDeque<PendingPacket>,
     /// Packets to be assigned again, now that an epoch has begun.
-    replay: VecDeque<Pending>,
+    replay: VecDeque<PendingPacket>,
     /// True if packets were assigned again, some of which may have waited for long enough.
     is_resorted: bool,
     /// The packet of `replay` that is being assigned: its bytes are already in a buffer.
-    replaying: Option<Held>,
+    replaying: Option<HeldPacket>,
     /// Position of its line when `replaying` arrived.
     replayed_stand: Option<Stand>,
     /// Number of times the packet of `replaying` was assigned again.
@@ -265,7 +265,7 @@ pub struct Arbiter {
     now_ns: u64,
     /// When the first packet arrived.
     started_ns: Option<u64>,
-    states: [LineState; 2],
+    states: [ArbitratedLine; 2],
     lines: [LineCounters; 2],
     events: VecDeque<LineEvent>,
     counters: ArbiterCounters,
@@ -274,10 +274,10 @@ pub struct Arbiter {
 impl Arbiter {
     /// Creates an arbiter before its first packet.
     pub fn new(options: ArbiterOptions) -> Self {
-        let window = Window::new(options.packets_held_max);
+        let window = ReorderWindow::new(options.packets_held_max);
         let first = options.first_seq_num.map(|first| first.min(SEQ_NUM_MAX));
         Self {
-            history: History::new(options.behind_max, window.span() as usize),
+            history: FateHistory::new(options.behind_max, window.span() as usize),
             epoch: 0,
             past: VecDeque::new(),
             next: first,
@@ -305,7 +305,7 @@ impl Arbiter {
             transition: None,
             now_ns: 0,
             started_ns: None,
-            states: [LineState::default(); 2],
+            states: [ArbitratedLine::default(); 2],
             lines: [LineCounters::default(); 2],
             events: VecDeque::new(),
             counters: ArbiterCounters::default(),
@@ -319,8 +319,8 @@ impl Arbiter {
         &self.options
     }
 
-    fn new_history(&self) -> History {
-        History::new(self.options.behind_max, self.window.span() as usize)
+    fn new_history(&self) -> FateHistory {
+        FateHistory::new(self.options.behind_max, self.window.span() as usize)
     }
 
     /// Returns the next number to deliver, `None` before the first packet.
@@ -357,7 +357,7 @@ impl Arbiter {
 
     /// True if a line agrees with the other, or was the first.
     pub(crate) fn is_trusted(&self, line: Line) -> bool {
-        self.standing(line) == Standing::Trusted
+        self.standing(line) == LineTrust::Trusted
     }
 
     /// Counters of a line.
@@ -370,7 +370,7 @@ impl Arbiter {
         self.counters
     }
 
-    /// Handles a packet that arrived on `line` at `now_ns`. `packet` is a slice, or a [`Packet`] if
+    /// Handles a packet that arrived on `line` at `now_ns`. `packet` is a slice, or a [`BufferedPacket`] if
     /// the memory behind it is readable. Returns the packet if it is next in order, without copying
     /// it: process it, then poll. Otherwise it is held, or counted and dropped.
     #[must_use = "a packet that is next in order is returned"]
@@ -379,8 +379,8 @@ impl Arbiter {
         now_ns: u64,
         line: Line,
         seq_num: u64,
-        packet: impl Into<Packet<'p>>,
-    ) -> Option<Output<'p>> {
+        packet: impl Into<BufferedPacket<'p>>,
+    ) -> Option<ArbiterOutput<'p>> {
         let arrival = self.arrive(now_ns, line, seq_num, packet.into());
         if self.is_plain(&arrival) {
             return Some(self.deliver_plain(&arrival));
@@ -406,12 +406,12 @@ impl Arbiter {
         now_ns: u64,
         line: Line,
         seq_num: u64,
-        packet: Packet<'p>,
-    ) -> Arrival<'p> {
+        packet: BufferedPacket<'p>,
+    ) -> PacketArrival<'p> {
         self.delivered = None;
         self.note_time(now_ns);
         let hash = digest(packet.bytes());
-        let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
+        let arrival = PacketArrival { received_ns: now_ns, line, seq_num, hash, packet };
         self.note_order(&arrival);
         let now_ns = self.now_ns;
         let state = &mut self.states[line.index()];
@@ -444,8 +444,8 @@ impl Arbiter {
 
     /// Fast path: the next packet of a trusted line while nothing else is pending. Gives the same
     /// result as [`sort_packet`](Self::sort_packet) with fewer checks.
-    fn is_plain(&self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn is_plain(&self, arrival: &PacketArrival<'_>) -> bool {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         self.next == Some(seq_num)
             && self.window.held() == 0
             && self.is_undisturbed(arrival)
@@ -455,8 +455,8 @@ impl Arbiter {
 
     /// True if nothing is about to change and the packet's line is trusted.
     #[inline]
-    fn is_undisturbed(&self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, packet, .. } = *arrival;
+    fn is_undisturbed(&self, arrival: &PacketArrival<'_>) -> bool {
+        let PacketArrival { line, seq_num, packet, .. } = *arrival;
         seq_num < SEQ_NUM_MAX
             && self.parked.is_none()
             && self.transition.is_none()
@@ -471,8 +471,8 @@ impl Arbiter {
 
     /// Fast path while a number is missing: a packet above all that were accepted. See
     /// [`is_plain`](Self::is_plain).
-    fn is_plain_behind_gap(&self, arrival: &Arrival<'_>) -> bool {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn is_plain_behind_gap(&self, arrival: &PacketArrival<'_>) -> bool {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let Some(next) = self.next else { return false };
         seq_num >= self.top
             && seq_num > next
@@ -482,8 +482,8 @@ impl Arbiter {
             && self.is_undisturbed(arrival)
     }
 
-    fn hold_plain(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
+    fn hold_plain(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, hash, packet, received_ns } = *arrival;
         self.states[line.index()].note_highest(seq_num);
         self.lines[line.index()].first += 1;
         self.top = seq_num + 1;
@@ -492,15 +492,15 @@ impl Arbiter {
         self.release_due();
     }
 
-    fn deliver_plain<'p>(&mut self, arrival: &Arrival<'p>) -> Output<'p> {
-        let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
+    fn deliver_plain<'p>(&mut self, arrival: &PacketArrival<'p>) -> ArbiterOutput<'p> {
+        let PacketArrival { line, seq_num, hash, packet, received_ns } = *arrival;
         self.states[line.index()].note_highest(seq_num);
         self.lines[line.index()].first += 1;
         self.top = self.top.max(seq_num + 1);
         self.history.mark_accepted(seq_num, line, hash);
-        self.note_delivery(Source { seq_num, line, received_ns, hash });
+        self.note_delivery(PacketHeader { seq_num, line, received_ns, hash });
         let out_of_sequence = self.out_of_sequence();
-        Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }
+        ArbiterOutput::Deliver { seq_num, line, received_ns, out_of_sequence, packet }
     }
 
     /// Reports that the packet delivered last carried every number below `next`, not only its own.
@@ -541,20 +541,20 @@ impl Arbiter {
 
     /// Returns the next packet, gap or reset; `None` if there is nothing to do but wait. A packet's
     /// bytes are valid until the next call.
-    pub fn poll_output(&mut self) -> Option<Output<'_>> {
+    pub fn poll_output(&mut self) -> Option<ArbiterOutput<'_>> {
         self.delivered = None;
         if let Some(next) = self.next.filter(|_| !self.alternatives.is_empty()) {
             self.forget_copies(next);
         }
         match self.settle()? {
-            Step::Deliver(next) => self.deliver(next),
-            Step::DeclareGap(next) => Some(Output::Gap(self.declare_gap(next))),
-            Step::Begin(transition) => Some(self.begin_epoch(transition)),
+            ArbiterStep::Deliver(next) => self.deliver(next),
+            ArbiterStep::DeclareGap(next) => Some(ArbiterOutput::Gap(self.declare_gap(next))),
+            ArbiterStep::Begin(transition) => Some(self.begin_epoch(transition)),
         }
     }
 
     /// Advances the state until there is output.
-    fn settle(&mut self) -> Option<Step> {
+    fn settle(&mut self) -> Option<ArbiterStep> {
         if self.is_quiet() && self.next.is_none_or(|next| next >= self.released) {
             self.window.forget_arrivals();
             return None;
@@ -562,7 +562,7 @@ impl Arbiter {
         loop {
             let next = self.next?;
             if self.is_deliverable(next) {
-                return Some(Step::Deliver(next));
+                return Some(ArbiterStep::Deliver(next));
             }
             if let Some(Parked { seq_num, held }) = self.take_parked(next) {
                 self.hold(seq_num, held);
@@ -570,14 +570,14 @@ impl Arbiter {
                 continue;
             }
             if next < self.released {
-                return Some(Step::DeclareGap(next));
+                return Some(ArbiterStep::DeclareGap(next));
             }
             if let Some(parked) = &self.parked {
                 self.released = parked.seq_num - (self.window.span() - 1);
             } else if let Some(transition) = self.transition {
                 if self.window.held() == 0 && self.rejected.is_none() {
                     self.transition = None;
-                    return Some(Step::Begin(transition));
+                    return Some(ArbiterStep::Begin(transition));
                 }
                 self.drop_unconfirmed(next);
                 self.release_all();
@@ -602,17 +602,17 @@ impl Arbiter {
         }
     }
 
-    fn deliver(&mut self, next: u64) -> Option<Output<'_>> {
+    fn deliver(&mut self, next: u64) -> Option<ArbiterOutput<'_>> {
         let held = self.window.take(next)?;
-        let Held { line, received_ns, hash, .. } = held;
+        let HeldPacket { line, received_ns, hash, .. } = held;
         if !self.history.fate(next).was_accepted() {
             self.history.mark_accepted(next, line, hash);
             self.top = self.top.max(next + 1);
         }
-        self.note_delivery(Source { seq_num: next, line, received_ns, hash });
+        self.note_delivery(PacketHeader { seq_num: next, line, received_ns, hash });
         let out_of_sequence = self.out_of_sequence();
         let packet = self.window.bytes(&held).into();
-        Some(Output::Deliver { seq_num: next, line, received_ns, out_of_sequence, packet })
+        Some(ArbiterOutput::Deliver { seq_num: next, line, received_ns, out_of_sequence, packet })
     }
 
     /// Ends the out-of-sequence state: lines send the next packets in order, or agree on past ones.
@@ -623,7 +623,7 @@ impl Arbiter {
     }
 
     /// Advances past a delivered packet.
-    fn note_delivery(&mut self, source: Source) {
+    fn note_delivery(&mut self, source: PacketHeader) {
         let is_replacement = self.end_rejection(source.seq_num);
         self.leader.get_or_insert(source.line);
         if source.received_ns >= self.unexpected_ns && !self.is_in_doubt() {
@@ -631,7 +631,7 @@ impl Arbiter {
         }
         self.pass(source.seq_num, 1);
         self.counters.delivered += u64::from(!is_replacement);
-        self.delivered = Some(Delivered { source, is_replacement });
+        self.delivered = Some(LastDelivery { source, is_replacement });
     }
 
     /// Returns the missing numbers from `next` to the first held packet, up to the last one no

@@ -1,6 +1,6 @@
 //! Output of an arbiter.
 
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 
 use super::Line;
 
@@ -32,7 +32,7 @@ pub struct OutOfSequence {
 /// Output of an arbiter, in order. Two outputs are equal if their bytes are equal, whatever lies
 /// behind these in memory.
 #[derive(Clone, Copy, Debug)]
-pub enum Output<'a> {
+pub enum ArbiterOutput<'a> {
     /// The packet with the next number.
     Deliver {
         /// Its sequence number.
@@ -45,7 +45,7 @@ pub enum Output<'a> {
         out_of_sequence: Option<OutOfSequence>,
         /// The packet. Unless it was held, the memory behind it that was readable on arrival is
         /// still readable.
-        packet: Packet<'a>,
+        packet: BufferedPacket<'a>,
     },
     /// The next numbers are lost.
     Gap(Gap),
@@ -56,7 +56,7 @@ pub enum Output<'a> {
     },
 }
 
-impl PartialEq for Output<'_> {
+impl PartialEq for ArbiterOutput<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -79,4 +79,4 @@ impl PartialEq for Output<'_> {
     }
 }
 
-impl Eq for Output<'_> {}
+impl Eq for ArbiterOutput<'_> {}

@@ -5,8 +5,8 @@
 //! it has sent there. A packet belongs to the epoch that has an equal packet, else to the epoch in
 //! which its number is free and nearest to the position of its line.
 
-use super::unexpected::Run;
-use super::{Arbiter, Arrival};
+use super::unexpected::UnexpectedRun;
+use super::{Arbiter, PacketArrival};
 
 /// The epoch of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ enum Evidence {
 
 /// An epoch that a packet may belong to.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct EpochCandidate {
     place: PacketEpoch,
     evidence: Evidence,
     /// Numbers between the packet and the position of its line.
     distance: u64,
 }
 
-impl Candidate {
+impl EpochCandidate {
     /// True if this candidate is better than `other`. An equal packet beats a free number.
     /// Exception: the free number is the next one of its line, and the equal packet is further away
     /// than `reorder_max`, because two epochs may have equal packets.
@@ -77,7 +77,7 @@ impl Stand {
 
 impl Arbiter {
     /// Returns the epoch of a packet that arrived when its line was at `stand`.
-    pub(super) fn place_of(&self, arrival: &Arrival<'_>, stand: Stand) -> PacketEpoch {
+    pub(super) fn place_of(&self, arrival: &PacketArrival<'_>, stand: Stand) -> PacketEpoch {
         let current = self.past.len();
         let own = self.past.iter().position(|past| past.epoch == stand.epoch).unwrap_or(current);
         let (own_first, own_end) = self.span_of(own);
@@ -87,9 +87,9 @@ impl Arbiter {
         if self.past.is_empty() && run.is_none() {
             return best.map_or(PacketEpoch::Next, |best| best.place);
         }
-        let mut offer = |candidate: Option<Candidate>| {
-            let is_better = |new: &Candidate| {
-                best.is_none_or(|best: Candidate| new.beats(&best, self.options.reorder_max))
+        let mut offer = |candidate: Option<EpochCandidate>| {
+            let is_better = |new: &EpochCandidate| {
+                best.is_none_or(|best: EpochCandidate| new.beats(&best, self.options.reorder_max))
             };
             best = candidate.filter(is_better).or(best);
         };
@@ -120,11 +120,11 @@ impl Arbiter {
     fn in_own(
         &self,
         own: usize,
-        arrival: &Arrival<'_>,
+        arrival: &PacketArrival<'_>,
         stand: Stand,
         expected: u64,
-    ) -> Option<Candidate> {
-        let Arrival { seq_num, hash, .. } = *arrival;
+    ) -> Option<EpochCandidate> {
+        let PacketArrival { seq_num, hash, .. } = *arrival;
         let (history, place) = match self.past.get(own) {
             Some(past) => (&past.history, PacketEpoch::Past(own)),
             None => (&self.history, PacketEpoch::Current),
@@ -132,7 +132,7 @@ impl Arbiter {
         let distance = seq_num.abs_diff(expected);
         let fate = history.fate(seq_num);
         if fate.is_copy(hash) {
-            return Some(Candidate { place, evidence: Evidence::Equal, distance });
+            return Some(EpochCandidate { place, evidence: Evidence::Equal, distance });
         }
         let is_free = if fate.was_accepted() {
             // The packet differs from the known one: the other line's copy differs, unless this
@@ -145,7 +145,7 @@ impl Arbiter {
         } else {
             self.may_take(seq_num, stand)
         };
-        is_free.then_some(Candidate { place, evidence: Evidence::Free, distance })
+        is_free.then_some(EpochCandidate { place, evidence: Evidence::Free, distance })
     }
 
     /// True if a free number fits the current epoch, in which its line is.
@@ -179,8 +179,13 @@ impl Arbiter {
 
     /// Returns the candidate in an epoch after that of the packet's line; `ahead` numbers lie
     /// between the line's position and that epoch.
-    fn in_later(&self, index: usize, arrival: &Arrival<'_>, ahead: u64) -> Option<Candidate> {
-        let Arrival { seq_num, hash, .. } = *arrival;
+    fn in_later(
+        &self,
+        index: usize,
+        arrival: &PacketArrival<'_>,
+        ahead: u64,
+    ) -> Option<EpochCandidate> {
+        let PacketArrival { seq_num, hash, .. } = *arrival;
         let (first, end) = self.span_of(index);
         let (history, place, is_within) = match self.past.get(index) {
             Some(past) => (&past.history, PacketEpoch::Past(index), seq_num < end),
@@ -190,13 +195,22 @@ impl Arbiter {
         let distance = ahead.saturating_add(seq_num.saturating_sub(first));
         let evidence = if fate.is_copy(hash) { Evidence::Equal } else { Evidence::Free };
         let is_free = !fate.was_accepted() && seq_num >= first && is_within;
-        (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
+        (evidence == Evidence::Equal || is_free).then_some(EpochCandidate {
+            place,
+            evidence,
+            distance,
+        })
     }
 
     /// Returns the candidate in an epoch before that of the packet's line, which has sent `behind`
     /// numbers since.
-    fn in_earlier(&self, index: usize, arrival: &Arrival<'_>, behind: u64) -> Option<Candidate> {
-        let Arrival { seq_num, hash, .. } = *arrival;
+    fn in_earlier(
+        &self,
+        index: usize,
+        arrival: &PacketArrival<'_>,
+        behind: u64,
+    ) -> Option<EpochCandidate> {
+        let PacketArrival { seq_num, hash, .. } = *arrival;
         let past = self.past.get(index)?;
         let fate = past.history.fate(seq_num);
         let distance = behind.saturating_add(past.end.saturating_sub(seq_num).max(1));
@@ -211,14 +225,19 @@ impl Arbiter {
             && past.may_have(seq_num)
             && distance <= self.options.reorder_max;
         let place = PacketEpoch::Past(index);
-        (evidence == Evidence::Equal || is_free).then_some(Candidate { place, evidence, distance })
+        (evidence == Evidence::Equal || is_free).then_some(EpochCandidate {
+            place,
+            evidence,
+            distance,
+        })
     }
 
     /// Returns the candidate in the run of numbers by which the line seems to have left the current
     /// epoch.
-    fn in_run(&self, run: &Run, seq_num: u64) -> Option<Candidate> {
+    fn in_run(&self, run: &UnexpectedRun, seq_num: u64) -> Option<EpochCandidate> {
         let distance = seq_num.abs_diff(run.highest.saturating_add(1));
-        let candidate = Candidate { place: PacketEpoch::Next, evidence: Evidence::Free, distance };
+        let candidate =
+            EpochCandidate { place: PacketEpoch::Next, evidence: Evidence::Free, distance };
         run.is_continued_by(seq_num, self.window.span(), self.options.reorder_max)
             .then_some(candidate)
     }

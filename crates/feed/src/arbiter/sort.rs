@@ -2,12 +2,15 @@
 
 use super::history::Fate;
 use super::place::PacketEpoch;
-use super::window::Held;
-use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Output, Parked, SEQ_NUM_MAX, Source};
+use super::window::HeldPacket;
+use super::{
+    Arbiter, ArbiterOutput, Line, OUT_OF_SEQUENCE_MIN, PacketArrival, PacketHeader, Parked,
+    SEQ_NUM_MAX,
+};
 
 impl Arbiter {
-    pub(super) fn note_order(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    pub(super) fn note_order(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let counters = &mut self.lines[line.index()];
         counters.received += 1;
         let Some(highest) = self.states[line.index()].highest else { return };
@@ -19,8 +22,11 @@ impl Arbiter {
     }
 
     /// Classifies a packet, by epoch first, then by number.
-    pub(super) fn sort_packet<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
-        let Arrival { line, seq_num, packet, .. } = *arrival;
+    pub(super) fn sort_packet<'p>(
+        &mut self,
+        arrival: &PacketArrival<'p>,
+    ) -> Option<ArbiterOutput<'p>> {
+        let PacketArrival { line, seq_num, packet, .. } = *arrival;
         let is_replayed = self.replaying.is_some();
         let is_waiting = self.parked.is_some() || self.transition.is_some();
         let counters = &mut self.lines[line.index()];
@@ -37,7 +43,7 @@ impl Arbiter {
     }
 
     /// Finds the epoch of a packet and its position there.
-    fn sort_by_place<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
+    fn sort_by_place<'p>(&mut self, arrival: &PacketArrival<'p>) -> Option<ArbiterOutput<'p>> {
         self.forget_old_epochs();
         let stand = self.replayed_stand.unwrap_or(self.states[arrival.line.index()].stand());
         let place = self.place_of(arrival, stand);
@@ -60,8 +66,8 @@ impl Arbiter {
     }
 
     /// Handles a packet of the current epoch.
-    fn sort_current<'p>(&mut self, arrival: &Arrival<'p>) -> Option<Output<'p>> {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn sort_current<'p>(&mut self, arrival: &PacketArrival<'p>) -> Option<ArbiterOutput<'p>> {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let next = *self.next.get_or_insert_with(|| {
             self.first = seq_num;
             seq_num
@@ -82,8 +88,8 @@ impl Arbiter {
     /// Counts packets that a line sends again. If every line that is alive sends nothing else, as when
     /// the sender restarts with packets of this session, the lines are out of sequence. The content
     /// of these packets is known.
-    fn note_repeat(&mut self, arrival: &Arrival<'_>, fate: Fate) {
-        let Arrival { line, seq_num, hash, received_ns, .. } = *arrival;
+    fn note_repeat(&mut self, arrival: &PacketArrival<'_>, fate: Fate) {
+        let PacketArrival { line, seq_num, hash, received_ns, .. } = *arrival;
         let state = &mut self.states[line.index()];
         let is_far_back = state.stand().back(seq_num) > self.options.reorder_max;
         if !(is_far_back && fate.is_copy(hash) && fate.was_seen_on(line)) {
@@ -101,8 +107,8 @@ impl Arbiter {
     }
 
     /// Handles a number that was accepted or declared lost, or that lies before the first one.
-    fn sort_known(&mut self, arrival: &Arrival<'_>, fate: Fate) {
-        let Arrival { line, seq_num, hash, .. } = *arrival;
+    fn sort_known(&mut self, arrival: &PacketArrival<'_>, fate: Fate) {
+        let PacketArrival { line, seq_num, hash, .. } = *arrival;
         let highest = self.states[line.index()].highest;
         let goes_back = highest.is_some_and(|highest| seq_num <= highest);
         let is_copy = fate.is_copy(hash);
@@ -132,16 +138,16 @@ impl Arbiter {
     }
 
     /// Records a number that its line sends for the first time.
-    fn note_new(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn note_new(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         if !self.history.fate(seq_num).was_seen_on(line) {
             self.states[line.index()].note_below(seq_num, self.now_ns);
         }
     }
 
     /// Records that a line sent a number.
-    fn note_seen(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn note_seen(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         self.note_new(arrival);
         let behind_max = self.options.behind_max as u64;
         let is_remembered =
@@ -158,8 +164,8 @@ impl Arbiter {
     }
 
     /// Accepts the first packet with a number.
-    fn accept<'p>(&mut self, arrival: &Arrival<'p>, next: u64) -> Option<Output<'p>> {
-        let Arrival { line, seq_num, hash, packet, received_ns } = *arrival;
+    fn accept<'p>(&mut self, arrival: &PacketArrival<'p>, next: u64) -> Option<ArbiterOutput<'p>> {
+        let PacketArrival { line, seq_num, hash, packet, received_ns } = *arrival;
         let is_in_window = seq_num - next < self.window.span();
         self.note_new(arrival);
         self.states[line.index()].note_highest(seq_num);
@@ -181,9 +187,15 @@ impl Arbiter {
         let is_next = seq_num == next && self.replaying.is_none();
         if is_next && !self.waits_for_copy(line, next, received_ns) {
             self.history.mark_accepted(seq_num, line, hash);
-            self.note_delivery(Source { seq_num, line, received_ns, hash });
+            self.note_delivery(PacketHeader { seq_num, line, received_ns, hash });
             let out_of_sequence = self.out_of_sequence();
-            return Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet });
+            return Some(ArbiterOutput::Deliver {
+                seq_num,
+                line,
+                received_ns,
+                out_of_sequence,
+                packet,
+            });
         }
         let held = self.store(arrival);
         if is_in_window {
@@ -196,13 +208,13 @@ impl Arbiter {
     }
 
     /// Copies a packet into a buffer, unless it is already in one.
-    pub(super) fn store(&mut self, arrival: &Arrival<'_>) -> Held {
-        let Arrival { line, received_ns, hash, packet, .. } = *arrival;
+    pub(super) fn store(&mut self, arrival: &PacketArrival<'_>) -> HeldPacket {
+        let PacketArrival { line, received_ns, hash, packet, .. } = *arrival;
         let stored = self.replaying.take();
         stored.unwrap_or_else(|| self.window.store(line, received_ns, hash, packet.bytes()))
     }
 
-    pub(super) fn hold(&mut self, seq_num: u64, held: Held) {
+    pub(super) fn hold(&mut self, seq_num: u64, held: HeldPacket) {
         self.history.mark_accepted(seq_num, held.line, held.hash);
         self.window.insert(seq_num, held);
         self.counters.held_peak = self.counters.held_peak.max(self.window.held());

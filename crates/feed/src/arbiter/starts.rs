@@ -5,9 +5,9 @@
 //! every line has left, or under the same rules as without an announcement (see
 //! [`unexpected`](super::unexpected)).
 
-use super::unexpected::Run;
-use super::{Arbiter, Arrival, Line, SEQ_NUM_MAX};
-use tickwire_fast::Packet;
+use super::unexpected::UnexpectedRun;
+use super::{Arbiter, Line, PacketArrival, SEQ_NUM_MAX};
+use tickwire_fast::BufferedPacket;
 
 impl Arbiter {
     /// Handles a packet that announces an epoch and is its first packet. The epoch begins when
@@ -20,7 +20,7 @@ impl Arbiter {
         now_ns: u64,
         line: Line,
         seq_num: u64,
-        packet: impl Into<Packet<'p>>,
+        packet: impl Into<BufferedPacket<'p>>,
     ) -> bool {
         let arrival = self.arrive(now_ns, line, seq_num, packet.into());
         let is_heard = self.is_heard(line);
@@ -44,8 +44,8 @@ impl Arbiter {
     }
 
     /// Moves a line to the epoch that its packet announces.
-    fn leave_at(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    fn leave_at(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         let (epoch, now_ns, reach) = (self.epoch, self.now_ns, self.window.span());
         let reorder_max = self.options.reorder_max;
         let state = &mut self.states[line.index()];
@@ -55,7 +55,7 @@ impl Arbiter {
         self.keep(arrival, false);
         let state = &mut self.states[line.index()];
         let run = state.run.filter(|run| run.is_continued_by(seq_num, reach, reorder_max));
-        let mut run = run.unwrap_or(Run::new(seq_num));
+        let mut run = run.unwrap_or(UnexpectedRun::new(seq_num));
         run.take(seq_num);
         state.run = Some(run);
         state.announced_first = Some(seq_num);

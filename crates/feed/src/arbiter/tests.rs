@@ -38,7 +38,8 @@ impl Fed {
 
     fn handle_packet(&mut self, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) {
         if let Some(output) = self.arbiter.handle_packet(now_ns, line, seq_num, bytes) {
-            let Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet } = output
+            let ArbiterOutput::Deliver { seq_num, line, received_ns, out_of_sequence, packet } =
+                output
             else {
                 panic!("{output:?} is no packet");
             };
@@ -48,10 +49,16 @@ impl Fed {
         }
     }
 
-    fn poll_output(&mut self) -> Option<Output<'_>> {
+    fn poll_output(&mut self) -> Option<ArbiterOutput<'_>> {
         if let Some((seq_num, line, received_ns, out_of_sequence)) = self.next.take() {
             let packet = self.bytes.as_slice().into();
-            return Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet });
+            return Some(ArbiterOutput::Deliver {
+                seq_num,
+                line,
+                received_ns,
+                out_of_sequence,
+                packet,
+            });
         }
         self.arbiter.poll_output()
     }
@@ -76,12 +83,12 @@ fn poll_all(arbiter: &mut Fed) -> String {
     let mut text = Vec::new();
     while let Some(output) = arbiter.poll_output() {
         text.push(match output {
-            Output::Deliver { seq_num, line, packet, .. } => {
+            ArbiterOutput::Deliver { seq_num, line, packet, .. } => {
                 assert_eq!(packet.bytes(), seq_num.to_be_bytes());
                 format!("D{seq_num}{}", if line == Line::A { 'a' } else { 'b' })
             }
-            Output::Gap(gap) => format!("G{}+{}", gap.first, gap.count),
-            Output::Reset { seq_num } => format!("R{seq_num}"),
+            ArbiterOutput::Gap(gap) => format!("G{}+{}", gap.first, gap.count),
+            ArbiterOutput::Reset { seq_num } => format!("R{seq_num}"),
         });
     }
     text.join(" ")
@@ -107,7 +114,7 @@ fn copy(arbiter: &mut Fed, now_ns: u64, line: Line, seq_num: u64, bytes: &[u8]) 
 
 fn assert_delivers(arbiter: &mut Fed, expected: (u64, Line, &[u8])) {
     match arbiter.poll_output() {
-        Some(Output::Deliver { seq_num, line, packet, .. }) => {
+        Some(ArbiterOutput::Deliver { seq_num, line, packet, .. }) => {
             assert_eq!((seq_num, line, packet.bytes()), expected);
         }
         other => panic!("{expected:?} expected, found {other:?}"),

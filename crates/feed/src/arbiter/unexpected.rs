@@ -1,20 +1,20 @@
 //! Unexpected numbers: they begin a new epoch, or mean a gap.
 
 use super::epochs::Transition;
-use super::line::LineState;
+use super::line::ArbitratedLine;
 use super::place::Stand;
-use super::window::Held;
-use super::{Arbiter, Arrival, Line, Standing, UnexpectedPolicy};
+use super::window::HeldPacket;
+use super::{Arbiter, Line, LineTrust, PacketArrival, UnexpectedPolicy};
 
 /// Consecutive unexpected numbers of one line, each above the previous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct UnexpectedRun {
     pub(super) first: u64,
     pub(super) highest: u64,
     packets: u32,
 }
 
-impl Run {
+impl UnexpectedRun {
     pub(super) const fn new(seq_num: u64) -> Self {
         Self { first: seq_num, highest: seq_num, packets: 1 }
     }
@@ -36,9 +36,9 @@ impl Run {
 
 /// A packet that is assigned again once an epoch has begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingPacket {
     pub(super) seq_num: u64,
-    pub(super) held: Held,
+    pub(super) held: HeldPacket,
     /// Position of the packet's line when the packet arrived.
     pub(super) stand: Stand,
     /// True if it was counted as late, false if as unexpected.
@@ -53,8 +53,8 @@ const REPLAYS_MAX: u8 = 4;
 impl Arbiter {
     /// Counts a packet that does not fit the current epoch, and keeps it because it may begin the
     /// next one.
-    pub(super) fn handle_unexpected(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, .. } = *arrival;
+    pub(super) fn handle_unexpected(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
         self.note_unexpected(arrival);
         let packets_min = match self.options.unexpected {
             UnexpectedPolicy::Follow { packets_min } => packets_min,
@@ -75,7 +75,7 @@ impl Arbiter {
                 *run
             }
             Some(run) if state.has_left => *run,
-            _ => *state.run.insert(Run::new(seq_num)),
+            _ => *state.run.insert(UnexpectedRun::new(seq_num)),
         };
         let has_left = state.has_left;
         self.lines[line.index()].unexpected += 1;
@@ -93,7 +93,7 @@ impl Arbiter {
     /// True if a line sends numbers at the position of the other one in the current epoch, and the
     /// other one has sent within the hold time. The lines differed, so one of them deviated and has
     /// returned.
-    fn is_run_beside_other(&self, line: Line, run: &Run) -> bool {
+    fn is_run_beside_other(&self, line: Line, run: &UnexpectedRun) -> bool {
         let is_told = self.states[line.index()].announced_first.is_some();
         if self.dispute.is_none() || is_told {
             return false;
@@ -123,7 +123,7 @@ impl Arbiter {
 
     /// Returns a line that continued elsewhere to the current epoch; its packets there no longer go
     /// back.
-    fn come_back(&mut self, line: Line, run: &Run) {
+    fn come_back(&mut self, line: Line, run: &UnexpectedRun) {
         let state = &mut self.states[line.index()];
         state.highest = Some(run.highest);
         state.below = None;
@@ -142,14 +142,14 @@ impl Arbiter {
     /// Counts a packet whose content the books do not have, unless its line may carry another
     /// channel. A line that was never compared counts only if the packet continues beyond its held
     /// ones.
-    fn note_unexpected(&mut self, arrival: &Arrival<'_>) {
-        let Arrival { line, seq_num, received_ns, .. } = *arrival;
+    fn note_unexpected(&mut self, arrival: &PacketArrival<'_>) {
+        let PacketArrival { line, seq_num, received_ns, .. } = *arrival;
         let goes_on =
             || self.states[line.index()].is_followed_by(seq_num, self.options.reorder_max);
         let counts = match self.standing(line) {
-            Standing::Trusted => true,
-            Standing::Unproven => goes_on(),
-            Standing::Doubtful => false,
+            LineTrust::Trusted => true,
+            LineTrust::Unproven => goes_on(),
+            LineTrust::Doubtful => false,
         };
         if counts {
             self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
@@ -160,9 +160,9 @@ impl Arbiter {
 
     /// Keeps a packet, already counted, that may belong to the next epoch. It is assigned again
     /// when that begins.
-    pub(super) fn keep(&mut self, arrival: &Arrival<'_>, is_late: bool) {
-        let Arrival { line, seq_num, .. } = *arrival;
-        let is_same = |known: &Pending| {
+    pub(super) fn keep(&mut self, arrival: &PacketArrival<'_>, is_late: bool) {
+        let PacketArrival { line, seq_num, .. } = *arrival;
+        let is_same = |known: &PendingPacket| {
             (known.seq_num, known.held.line, known.held.hash) == (seq_num, line, arrival.hash)
         };
         if self.pending.iter().rev().take(4).any(is_same) {
@@ -178,7 +178,7 @@ impl Arbiter {
         }
         let stand = self.replayed_stand.unwrap_or(self.states[line.index()].stand());
         let held = self.store(arrival);
-        self.pending.push_back(Pending { seq_num, held, stand, is_late, replays });
+        self.pending.push_back(PendingPacket { seq_num, held, stand, is_late, replays });
     }
 
     /// Drops the run of unexpected numbers of a line that continues in the current epoch. The
@@ -202,7 +202,7 @@ impl Arbiter {
     }
 
     /// True if the line of a pending packet has advanced by more than `reorder_max` numbers.
-    fn is_overtaken(&self, pending: &Pending) -> bool {
+    fn is_overtaken(&self, pending: &PendingPacket) -> bool {
         let state = &self.states[pending.held.line.index()];
         let from = pending.stand.highest.unwrap_or(self.first);
         state.epoch == pending.stand.epoch && state.stand().back(from) > self.options.reorder_max
@@ -276,8 +276,9 @@ impl Arbiter {
     /// it is behind, or the other line's numbers are not those of a reset.
     fn goes_on_in_epoch(&self) -> bool {
         let Some(left_ns) = self.left().map(|state| state.left_ns).min() else { return false };
-        let is_newer =
-            |state: &LineState| state.last_received_ns.is_some_and(|last_ns| last_ns > left_ns);
+        let is_newer = |state: &ArbitratedLine| {
+            state.last_received_ns.is_some_and(|last_ns| last_ns > left_ns)
+        };
         self.staying().any(is_newer)
     }
 
@@ -290,14 +291,14 @@ impl Arbiter {
     }
 
     /// Returns the lines that have left the current epoch.
-    fn left(&self) -> impl Iterator<Item = &LineState> {
+    fn left(&self) -> impl Iterator<Item = &ArbitratedLine> {
         self.states.iter().filter(|state| state.has_left)
     }
 
     /// Returns the lines that are in the current epoch and show no sign of another. They have
     /// agreed with the other line and are not wrong for certain. A line that is excluded by a
     /// guess is included, because it may be the right one.
-    fn staying(&self) -> impl Iterator<Item = &LineState> {
+    fn staying(&self) -> impl Iterator<Item = &ArbitratedLine> {
         let is_staying = |line: &Line| {
             let state = &self.states[line.index()];
             !state.has_left
@@ -379,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_run_goes_on_by_rising_numbers_and_counts_each_once() {
-        let mut run = Run::new(10);
+        let mut run = UnexpectedRun::new(10);
         for seq_num in [10, 11, 10, 13, 9] {
             assert!(run.is_continued_by(seq_num, 16, 2));
             run.take(seq_num);

@@ -1,6 +1,6 @@
 //! Waiting times for missing numbers, and detection of silent lines.
 
-use super::{Arbiter, Line, LineEvent, Source, Standing};
+use super::{Arbiter, Line, LineEvent, LineTrust, PacketHeader};
 
 /// Consecutive numbers that prove that a line continues.
 const IN_A_ROW_MIN: u32 = 2;
@@ -90,7 +90,8 @@ impl Arbiter {
                 self.end_probation(seq_num);
             }
         }
-        if let Some(Source { seq_num, .. }) = self.rejected.filter(|r| is_due(r.received_ns)) {
+        if let Some(PacketHeader { seq_num, .. }) = self.rejected.filter(|r| is_due(r.received_ns))
+        {
             let is_replaced = self.accept_unconfirmed_copy(seq_num);
             let lost = u64::from(!is_replaced);
             self.released = self.released.max(seq_num.saturating_add(lost));
@@ -113,7 +114,7 @@ impl Arbiter {
 
     /// True if a line was never compared and does not replace the other.
     fn is_unconfirmed(&self, line: Line) -> bool {
-        self.standing(line) == Standing::Unproven && !self.is_stand_in(line)
+        self.standing(line) == LineTrust::Unproven && !self.is_stand_in(line)
     }
 
     /// Ends the probation of packets whose line has been compared since, or replaces the other one.
@@ -146,8 +147,8 @@ impl Arbiter {
         let Some(held) = self.window.at(seq_num).copied() else { return };
         let line = held.line;
         match self.standing(line) {
-            Standing::Doubtful => self.drop_held(seq_num),
-            Standing::Unproven if !self.is_stand_in(line) => {
+            LineTrust::Doubtful => self.drop_held(seq_num),
+            LineTrust::Unproven if !self.is_stand_in(line) => {
                 self.unexpected_in_a_row = self.unexpected_in_a_row.saturating_add(1);
                 self.unexpected_ns = self.unexpected_ns.max(held.received_ns);
                 self.is_on_probation[line.index()] = true;
@@ -202,7 +203,7 @@ impl Arbiter {
     }
 
     pub(super) fn can_bring(&self, line: Line) -> bool {
-        self.is_alive(line) && self.standing(line) != Standing::Doubtful
+        self.is_alive(line) && self.standing(line) != LineTrust::Doubtful
     }
 
     /// True if a line is configured and not silent.

@@ -10,7 +10,7 @@ pub(super) const SPAN_MAX: usize = 1 << 24;
 
 /// A held packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldPacket {
     pub(super) line: Line,
     pub(super) received_ns: u64,
     /// Hash of the packet.
@@ -26,8 +26,8 @@ pub(super) struct Held {
 /// All operations are O(1) in the number of held packets: a bitmap ([`Occupancy`]) finds the next
 /// one, and the oldest is at the front of the queue of arrivals.
 #[derive(Debug)]
-pub(super) struct Window {
-    slots: Vec<Option<Held>>,
+pub(super) struct ReorderWindow {
+    slots: Vec<Option<HeldPacket>>,
     taken: Occupancy,
     mask: u64,
     span: u64,
@@ -39,7 +39,7 @@ pub(super) struct Window {
     arrivals: VecDeque<(u64, u64)>,
 }
 
-impl Window {
+impl ReorderWindow {
     pub(super) fn new(span: usize) -> Self {
         let span = span.clamp(1, SPAN_MAX);
         let slots = span.next_power_of_two();
@@ -69,7 +69,13 @@ impl Window {
     }
 
     /// Copies a packet into a free buffer.
-    pub(super) fn store(&mut self, line: Line, received_ns: u64, hash: u64, bytes: &[u8]) -> Held {
+    pub(super) fn store(
+        &mut self,
+        line: Line,
+        received_ns: u64,
+        hash: u64,
+        bytes: &[u8],
+    ) -> HeldPacket {
         let buffer = self.free.pop().unwrap_or_else(|| {
             self.buffers.push(Vec::new());
             self.buffers.len() - 1
@@ -78,10 +84,10 @@ impl Window {
             target.clear();
             target.extend_from_slice(bytes);
         }
-        Held { line, received_ns, hash, since_ns: received_ns, buffer }
+        HeldPacket { line, received_ns, hash, since_ns: received_ns, buffer }
     }
 
-    pub(super) fn insert(&mut self, seq_num: u64, held: Held) {
+    pub(super) fn insert(&mut self, seq_num: u64, held: HeldPacket) {
         let slot = self.slot(seq_num);
         self.taken.set(slot);
         match self.slots[slot].replace(held) {
@@ -103,12 +109,12 @@ impl Window {
         }
     }
 
-    pub(super) fn at(&self, seq_num: u64) -> Option<&Held> {
+    pub(super) fn at(&self, seq_num: u64) -> Option<&HeldPacket> {
         self.slots[self.slot(seq_num)].as_ref()
     }
 
     /// Removes a packet and returns it with its buffer.
-    pub(super) fn take_out(&mut self, seq_num: u64) -> Option<Held> {
+    pub(super) fn take_out(&mut self, seq_num: u64) -> Option<HeldPacket> {
         let slot = self.slot(seq_num);
         let held = self.slots[slot].take()?;
         self.taken.clear(slot);
@@ -117,18 +123,18 @@ impl Window {
     }
 
     /// Removes a packet. The next [`store`](Self::store) may overwrite its buffer.
-    pub(super) fn take(&mut self, seq_num: u64) -> Option<Held> {
+    pub(super) fn take(&mut self, seq_num: u64) -> Option<HeldPacket> {
         let held = self.take_out(seq_num)?;
         self.free.push(held.buffer);
         Some(held)
     }
 
     /// Releases the buffer of a stored packet that is not in the window.
-    pub(super) fn discard(&mut self, held: Held) {
+    pub(super) fn discard(&mut self, held: HeldPacket) {
         self.free.push(held.buffer);
     }
 
-    pub(super) fn bytes(&self, held: &Held) -> &[u8] {
+    pub(super) fn bytes(&self, held: &HeldPacket) -> &[u8] {
         self.buffers.get(held.buffer).map_or(&[], |bytes| bytes)
     }
 

@@ -12,9 +12,9 @@ pub(crate) struct Seqlock<const N: usize> {
 
 /// The words during a write or a copy.
 #[derive(Clone, Copy)]
-pub(crate) struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
+pub(crate) struct SeqlockWords<'a, const N: usize>(&'a [AtomicU64; N]);
 
-impl<const N: usize> Words<'_, N> {
+impl<const N: usize> SeqlockWords<'_, N> {
     #[inline]
     pub(crate) fn get(&self, at: usize) -> u64 {
         self.0[at].load(Ordering::Relaxed)
@@ -33,12 +33,12 @@ impl<const N: usize> Seqlock<N> {
 
     /// Writes the words. Only one thread may write: with two, the words of both would mix.
     #[inline]
-    pub(crate) fn write(&self, write: impl FnOnce(Words<'_, N>)) {
+    pub(crate) fn write(&self, write: impl FnOnce(SeqlockWords<'_, N>)) {
         let version = self.version.load(Ordering::Relaxed);
         self.version.store(version.wrapping_add(1), Ordering::Relaxed);
         // A reader that sees any of the words below also sees the odd version.
         fence(Ordering::Release);
-        write(Words(&self.words));
+        write(SeqlockWords(&self.words));
         // A reader that sees this version also sees all of the words.
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
@@ -46,14 +46,14 @@ impl<const N: usize> Seqlock<N> {
     /// Returns the result of `copy` on the words of one complete write; `None` before the first
     /// write. `copy` may see words of several writes; its result is then discarded and it is called
     /// again.
-    pub(crate) fn read<T>(&self, copy: impl Fn(Words<'_, N>) -> T) -> Option<T> {
+    pub(crate) fn read<T>(&self, copy: impl Fn(SeqlockWords<'_, N>) -> T) -> Option<T> {
         loop {
             let version = self.version.load(Ordering::Acquire);
             if version == 0 {
                 return None;
             }
             if version.is_multiple_of(2) {
-                let copied = copy(Words(&self.words));
+                let copied = copy(SeqlockWords(&self.words));
                 fence(Ordering::Acquire);
                 if self.version.load(Ordering::Relaxed) == version {
                     return Some(copied);

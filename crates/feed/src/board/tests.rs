@@ -13,7 +13,7 @@ fn apply(book: &mut Book, side: Side, level: u32, action: LevelAction) {
 
 #[test]
 fn indexes_have_places_of_their_own_in_growing_chunks() {
-    let mut places: Vec<_> = (0..10_000).map(Entries::place).collect();
+    let mut places: Vec<_> = (0..10_000).map(BoardEntries::place).collect();
     assert_eq!(places[63], (0, 63));
     assert_eq!(places[64], (1, 0));
     assert_eq!(places[191], (1, 127));

@@ -40,13 +40,13 @@ pub(crate) use ladder::PublishedSide;
 use std::cmp::Ordering;
 
 use ladder::Ladder;
-use orders::Orders;
+use orders::BookOrders;
 
 /// The levels of one instrument. Two books are equal if their shown levels are equal.
 #[derive(Clone, Debug)]
 pub struct Book {
     sides: [Ladder; 2],
-    orders: Option<Box<Orders>>,
+    orders: Option<Box<BookOrders>>,
 }
 
 impl Default for Book {

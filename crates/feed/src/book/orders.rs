@@ -10,7 +10,7 @@ use super::{Amount, BookFault, Level, OrderAction, OrderId, Side};
 pub const ORDERS_MAX: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Order {
+struct BookOrder {
     side: Side,
     price: Amount,
     size: Amount,
@@ -18,14 +18,14 @@ struct Order {
 
 /// Orders by id. The levels that are their sums lie in the book's ladders.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Orders {
-    by_id: HashMap<OrderId, Order>,
+pub(super) struct BookOrders {
+    by_id: HashMap<OrderId, BookOrder>,
 }
 
 /// The ladders of a book: bids, offers.
 type Sides = [Ladder; 2];
 
-impl Orders {
+impl BookOrders {
     pub(super) fn clear(&mut self) {
         self.by_id.clear();
     }
@@ -48,7 +48,7 @@ impl Orders {
                 Err(BookFault::TooManyOrders { orders_max: ORDERS_MAX })
             }
             (OrderAction::New { side, price, size }, Entry::Vacant(entry)) => {
-                let order = Order { side, price, size };
+                let order = BookOrder { side, price, size };
                 add(sides, order)?;
                 entry.insert(order);
                 Ok(())
@@ -57,7 +57,7 @@ impl Orders {
             (OrderAction::Change { price, size }, Entry::Occupied(mut entry)) => {
                 let old = *entry.get();
                 let price = price.unwrap_or(old.price);
-                let new = Order { side: old.side, price, size: size.unwrap_or(old.size) };
+                let new = BookOrder { side: old.side, price, size: size.unwrap_or(old.size) };
                 take(sides, old)?;
                 if let Err(fault) = add(sides, new) {
                     add(sides, old)?;
@@ -84,8 +84,8 @@ fn ladder(sides: &mut Sides, side: Side) -> &mut Ladder {
 }
 
 /// Adds an order to the level of its price.
-fn add(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
-    let Order { side, price, size } = order;
+fn add(sides: &mut Sides, order: BookOrder) -> Result<(), BookFault> {
+    let BookOrder { side, price, size } = order;
     let ladder = ladder(sides, side);
     match ladder.find(price) {
         Ok(position) => {
@@ -106,8 +106,8 @@ fn add(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
 }
 
 /// Removes an order from the level of its price.
-fn take(sides: &mut Sides, order: Order) -> Result<(), BookFault> {
-    let Order { side, price, size } = order;
+fn take(sides: &mut Sides, order: BookOrder) -> Result<(), BookFault> {
+    let BookOrder { side, price, size } = order;
     let ladder = ladder(sides, side);
     let no_such_price = BookFault::NoSuchPrice { side, price };
     let position = ladder.find(price).map_err(|_| no_such_price)?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use super::lines::LineMap;
 use super::merge::MergedPacket;
-use crate::handler::{PacketHandler, Source};
+use crate::handler::{FeedLine, PacketHandler};
 
 /// Most destinations without a line that are counted separately; packets to others are counted
 /// together.
@@ -44,7 +44,7 @@ pub struct OtherPackets {
 pub struct CaptureDriver {
     lines: LineMap,
     now_ns: u64,
-    counters: Vec<(Source, DrivenCounters)>,
+    counters: Vec<(FeedLine, DrivenCounters)>,
     others: OtherPackets,
 }
 
@@ -61,7 +61,7 @@ impl CaptureDriver {
     }
 
     /// Returns the counters of each line.
-    pub fn counters(&self) -> impl Iterator<Item = (Source, DrivenCounters)> {
+    pub fn counters(&self) -> impl Iterator<Item = (FeedLine, DrivenCounters)> {
         self.counters.iter().copied()
     }
 
@@ -191,7 +191,7 @@ mod tests {
         fn handle_packet(
             &mut self,
             ns: u64,
-            source: Source,
+            source: FeedLine,
             packet: &[u8],
             sink: &mut Vec<String>,
         ) {
@@ -213,7 +213,7 @@ mod tests {
     struct Restless;
 
     impl PacketHandler<u64> for Restless {
-        fn handle_packet(&mut self, _: u64, _: Source, _: &[u8], _: &mut u64) {}
+        fn handle_packet(&mut self, _: u64, _: FeedLine, _: &[u8], _: &mut u64) {}
 
         fn handle_timeout(&mut self, _: u64, timeouts: &mut u64) {
             *timeouts += 1;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     impl PacketHandler<Vec<u64>> for Waiting {
-        fn handle_packet(&mut self, ns: u64, _: Source, _: &[u8], _: &mut Vec<u64>) {
+        fn handle_packet(&mut self, ns: u64, _: FeedLine, _: &[u8], _: &mut Vec<u64>) {
             self.until_ns = Some(ns + 500);
         }
 
@@ -263,8 +263,8 @@ mod tests {
     fn driver() -> CaptureDriver {
         let address = |text: &str| text.parse::<SocketAddr>().unwrap();
         let lines = LineMap::new()
-            .destination(address(A), Source::Incremental(Line::A))
-            .destination(address(B), Source::Incremental(Line::B));
+            .destination(address(A), FeedLine::Incremental(Line::A))
+            .destination(address(B), FeedLine::Incremental(Line::B));
         CaptureDriver::new(lines)
     }
 

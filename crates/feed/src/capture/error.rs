@@ -8,7 +8,7 @@ use super::format::AmbiguousFormat;
 
 /// The part of a capture file that was being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CapturePart {
     /// The header of a pcap file, or of a section of a pcapng file.
     FileHeader,
     /// The length in front of a packet, or the header of a pcap record or a pcapng block.
@@ -19,7 +19,7 @@ pub enum Part {
     Block,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for CapturePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::FileHeader => "file header",
@@ -112,7 +112,7 @@ pub enum CaptureError {
     /// The file ends inside a part.
     Truncated {
         /// Part in which the file ends.
-        part: Part,
+        part: CapturePart,
         /// File offset of that part.
         offset: u64,
         /// Its length in bytes.

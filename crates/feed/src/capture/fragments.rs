@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use etherparse::IpNumber;
 
-use super::options::Limits;
+use super::options::CaptureLimits;
 use super::statistics::Statistics;
 
 /// Longest payload of an IP packet.
@@ -30,7 +30,7 @@ pub(super) struct DatagramKey {
 /// One fragment: `payload` lies at `offset` in the datagram; `more` is true if further fragments
 /// follow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fragment<'a> {
+pub(super) struct IpFragment<'a> {
     pub(super) key: DatagramKey,
     pub(super) offset: usize,
     pub(super) more: bool,
@@ -39,27 +39,27 @@ pub(super) struct Fragment<'a> {
 
 /// Capture time of a fragment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct CaptureTime {
     pub(super) timestamp_ns: Option<u64>,
     pub(super) record: u64,
 }
 
 /// A datagram that is not complete yet.
 #[derive(Debug)]
-struct Datagram {
+struct PartialDatagram {
     bytes: Vec<u8>,
     /// Ranges of `bytes` that have arrived: sorted, neither overlapping nor touching.
     arrived: Vec<Range<usize>>,
     /// Length; known once the last fragment has arrived.
     len: Option<usize>,
-    since: Moment,
+    since: CaptureTime,
 }
 
 /// A fragment contradicts the datagram.
 struct Conflict;
 
-impl Datagram {
-    const fn new(since: Moment) -> Self {
+impl PartialDatagram {
+    const fn new(since: CaptureTime) -> Self {
         Self { bytes: Vec::new(), arrived: Vec::new(), len: None, since }
     }
 
@@ -68,7 +68,7 @@ impl Datagram {
         matches!((&all, self.arrived.as_slice()), (Some(all), [arrived]) if arrived == all)
     }
 
-    fn is_older_than(&self, age_ns: u64, now: Moment) -> bool {
+    fn is_older_than(&self, age_ns: u64, now: CaptureTime) -> bool {
         match (self.since.timestamp_ns, now.timestamp_ns) {
             (Some(since), Some(now)) => now.saturating_sub(since) > age_ns,
             _ => now.record.saturating_sub(self.since.record) > AGE_RECORDS_MAX,
@@ -77,7 +77,7 @@ impl Datagram {
 
     /// Adds a fragment. Overlaps must hold the same bytes: a datagram that can be read in two ways
     /// is dropped.
-    fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), Conflict> {
+    fn add(&mut self, fragment: &IpFragment<'_>) -> Result<(), Conflict> {
         let range = fragment.offset..fragment.offset + fragment.payload.len();
         self.check_len(fragment, range.end)?;
         for arrived in &self.arrived {
@@ -98,7 +98,7 @@ impl Datagram {
         Ok(())
     }
 
-    fn check_len(&mut self, fragment: &Fragment<'_>, end: usize) -> Result<(), Conflict> {
+    fn check_len(&mut self, fragment: &IpFragment<'_>, end: usize) -> Result<(), Conflict> {
         if !fragment.more {
             if self.len.is_some_and(|len| len != end) || self.bytes.len() > end {
                 return Err(Conflict);
@@ -125,7 +125,7 @@ impl Datagram {
 /// The datagrams being reassembled.
 #[derive(Debug)]
 pub(super) struct Reassembly {
-    datagrams: BTreeMap<DatagramKey, Datagram>,
+    datagrams: BTreeMap<DatagramKey, PartialDatagram>,
     bytes: usize,
     datagrams_max: usize,
     bytes_max: usize,
@@ -133,7 +133,7 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
-    pub(super) const fn new(limits: &Limits) -> Self {
+    pub(super) const fn new(limits: &CaptureLimits) -> Self {
         Self {
             datagrams: BTreeMap::new(),
             bytes: 0,
@@ -151,8 +151,8 @@ impl Reassembly {
     /// Adds a fragment; returns the datagram's payload if it is now complete.
     pub(super) fn accept(
         &mut self,
-        fragment: &Fragment<'_>,
-        now: Moment,
+        fragment: &IpFragment<'_>,
+        now: CaptureTime,
         statistics: &mut Statistics,
     ) -> Option<Vec<u8>> {
         statistics.fragments += 1;
@@ -165,7 +165,7 @@ impl Reassembly {
         self.expire(now, statistics);
         let mut datagram = match self.take(&fragment.key) {
             Some(datagram) => datagram,
-            None => Datagram::new(now),
+            None => PartialDatagram::new(now),
         };
         if datagram.add(fragment).is_err() {
             statistics.fragmented_incomplete += 1;
@@ -185,13 +185,13 @@ impl Reassembly {
         self.bytes = 0;
     }
 
-    fn take(&mut self, key: &DatagramKey) -> Option<Datagram> {
+    fn take(&mut self, key: &DatagramKey) -> Option<PartialDatagram> {
         let datagram = self.datagrams.remove(key)?;
         self.bytes -= datagram.bytes.len();
         Some(datagram)
     }
 
-    fn hold(&mut self, key: DatagramKey, datagram: Datagram, statistics: &mut Statistics) {
+    fn hold(&mut self, key: DatagramKey, datagram: PartialDatagram, statistics: &mut Statistics) {
         self.bytes += datagram.bytes.len();
         self.datagrams.insert(key, datagram);
         while self.datagrams.len() > self.datagrams_max || self.bytes > self.bytes_max {
@@ -202,7 +202,7 @@ impl Reassembly {
         }
     }
 
-    fn expire(&mut self, now: Moment, statistics: &mut Statistics) {
+    fn expire(&mut self, now: CaptureTime, statistics: &mut Statistics) {
         let age_ns = self.age_ns;
         let bytes = &mut self.bytes;
         self.datagrams.retain(|_, datagram| {
@@ -228,17 +228,17 @@ mod tests {
         DatagramKey { source: address, destination: address, identification, protocol }
     }
 
-    fn fragment(identification: u32, offset: usize, more: bool, payload: &[u8]) -> Fragment<'_> {
-        Fragment { key: key(identification), offset, more, payload }
+    fn fragment(identification: u32, offset: usize, more: bool, payload: &[u8]) -> IpFragment<'_> {
+        IpFragment { key: key(identification), offset, more, payload }
     }
 
-    const fn at(record: u64) -> Moment {
-        Moment { timestamp_ns: Some(record * 1_000_000_000), record }
+    const fn at(record: u64) -> CaptureTime {
+        CaptureTime { timestamp_ns: Some(record * 1_000_000_000), record }
     }
 
     #[test]
     fn fragments_in_any_order_and_twice_give_the_datagram_once() {
-        let mut reassembly = Reassembly::new(&Limits::default());
+        let mut reassembly = Reassembly::new(&CaptureLimits::default());
         let mut statistics = Statistics::default();
         let parts = [
             fragment(1, 16, false, b"end"),
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn overlaps_with_other_bytes_give_up_the_datagram() {
-        let mut reassembly = Reassembly::new(&Limits::default());
+        let mut reassembly = Reassembly::new(&CaptureLimits::default());
         let mut statistics = Statistics::default();
         assert!(
             reassembly.accept(&fragment(1, 0, true, &[1; 16]), at(0), &mut statistics).is_none()
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_second_end_elsewhere_gives_up_the_datagram() {
-        let mut reassembly = Reassembly::new(&Limits::default());
+        let mut reassembly = Reassembly::new(&CaptureLimits::default());
         let mut statistics = Statistics::default();
         reassembly.accept(&fragment(1, 8, false, b"end"), at(0), &mut statistics);
         reassembly.accept(&fragment(1, 16, false, b"end"), at(0), &mut statistics);
@@ -279,11 +279,11 @@ mod tests {
 
     #[test]
     fn number_bytes_and_age_of_waiting_datagrams_are_limited() {
-        let limits = Limits {
+        let limits = CaptureLimits {
             fragmented_datagrams_max: 3,
             fragmented_bytes_max: 40,
             fragmented_age_ns: 10_000_000_000,
-            ..Limits::default()
+            ..CaptureLimits::default()
         };
         let mut reassembly = Reassembly::new(&limits);
         let mut statistics = Statistics::default();
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn impossible_fragments_are_malformed() {
-        let mut reassembly = Reassembly::new(&Limits::default());
+        let mut reassembly = Reassembly::new(&CaptureLimits::default());
         let mut statistics = Statistics::default();
         reassembly.accept(&fragment(1, 0, true, b""), at(0), &mut statistics);
         reassembly.accept(&fragment(1, 0, true, b"seven b"), at(0), &mut statistics);

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use super::merge::MergedPacket;
-use crate::handler::Source;
+use crate::handler::FeedLine;
 
 /// Assigns packets to lines A and B and the snapshots, by destination or by capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineMap {
-    by_destination: Vec<(SocketAddr, Source)>,
-    by_input: Vec<(usize, Source)>,
+    by_destination: Vec<(SocketAddr, FeedLine)>,
+    by_input: Vec<(usize, FeedLine)>,
 }
 
 impl LineMap {
@@ -19,20 +19,20 @@ impl LineMap {
     }
 
     /// Adds a line by the address that its packets are sent to.
-    pub fn destination(mut self, address: impl Into<SocketAddr>, source: Source) -> Self {
+    pub fn destination(mut self, address: impl Into<SocketAddr>, source: FeedLine) -> Self {
         self.by_destination.push((address.into(), source));
         self
     }
 
     /// Adds a line by the index of its capture in a [`Merge`](super::Merge): every packet of the
     /// capture belongs to it, whatever its destination.
-    pub fn input(mut self, index: usize, source: Source) -> Self {
+    pub fn input(mut self, index: usize, source: FeedLine) -> Self {
         self.by_input.push((index, source));
         self
     }
 
     /// Returns the line of a packet; `None` if it belongs to none.
-    pub fn source(&self, merged: &MergedPacket<'_>) -> Option<Source> {
+    pub fn source(&self, merged: &MergedPacket<'_>) -> Option<FeedLine> {
         let by_input = self.by_input.iter().find(|(input, _)| *input == merged.input);
         if let Some((_, source)) = by_input {
             return Some(*source);
@@ -43,7 +43,7 @@ impl LineMap {
     }
 
     /// Returns the lines, those by destination first.
-    pub fn sources(&self) -> impl Iterator<Item = Source> {
+    pub fn sources(&self) -> impl Iterator<Item = FeedLine> {
         let by_input = self.by_input.iter().map(|(_, source)| *source);
         let mut seen = Vec::new();
         let all = self.by_destination.iter().map(|(_, source)| *source).chain(by_input);

@@ -1,12 +1,12 @@
 //! Positions in a capture from which it can be read without the packets before.
 
-use super::format::Format;
+use super::format::CaptureFormat;
 
 /// A position between two records of a capture, with the data needed to read on from there.
 /// [`CaptureReader::mark`](super::CaptureReader::mark) returns it,
 /// [`resume`](super::CaptureReader::resume) uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct CaptureMark {
     /// File offset of the next record.
     pub offset: u64,
     /// Records before it.
@@ -14,7 +14,7 @@ pub struct Mark {
     /// Packets before it: the index of the next one.
     pub packets: u64,
     /// Format of the file.
-    pub format: Format,
+    pub format: CaptureFormat,
     /// Bytes needed to read the records: the header of a pcap file, or of the section of a pcapng
     /// file with its interfaces.
     pub header: Vec<u8>,
@@ -33,7 +33,7 @@ mod tests {
     type Read = (u64, u64, u64, Option<u64>, Vec<u8>);
 
     /// Returns the packets from a mark on, or all of them, with the mark after each.
-    fn packets(file: &[u8], mark: Option<&Mark>) -> Vec<(Read, Option<Mark>)> {
+    fn packets(file: &[u8], mark: Option<&CaptureMark>) -> Vec<(Read, Option<CaptureMark>)> {
         let options = CaptureOptions::new();
         let mut reader = match mark {
             Some(mark) => {
@@ -109,16 +109,18 @@ mod tests {
             let packet = reader.next_packet().unwrap().is_some();
             (packet, reader.mark())
         };
-        assert_eq!(mark(b"stream", Format::Raw), (true, None));
+        assert_eq!(mark(b"stream", CaptureFormat::Raw), (true, None));
         #[cfg(feature = "compressed")]
         {
             let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             std::io::Write::write_all(&mut gzip, b"\0\0\0\x01a\0\0\0\x01b").unwrap();
-            assert_eq!(mark(&gzip.finish().unwrap(), Format::U32Be), (true, None));
+            assert_eq!(mark(&gzip.finish().unwrap(), CaptureFormat::U32Be), (true, None));
         }
-        let mut reader =
-            CaptureReader::open(&b"\0\0\0\x09a"[..], CaptureOptions::new().format(Format::U32Be))
-                .unwrap();
+        let mut reader = CaptureReader::open(
+            &b"\0\0\0\x09a"[..],
+            CaptureOptions::new().format(CaptureFormat::U32Be),
+        )
+        .unwrap();
         assert!(reader.next_packet().is_err());
         assert_eq!(reader.mark(), None, "behind an error");
         let section = PcapngWriter::new(Vec::new()).unwrap().into_inner();

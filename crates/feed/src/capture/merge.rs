@@ -45,7 +45,7 @@ impl Error for MergeError {
 
 /// Sort key of a packet: time, then turn, then the order of the captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct MergeKey {
     time_ns: u64,
     /// Consecutive packets without a time before this one in its capture; 0 for a packet with a
     /// time.
@@ -54,7 +54,7 @@ struct Key {
 }
 
 /// A capture and a copy of its next packet.
-struct Input<R> {
+struct MergeInput<R> {
     reader: CaptureReader<R>,
     /// The next packet without its bytes.
     packet: Packet<'static>,
@@ -72,10 +72,10 @@ struct Input<R> {
 /// # Examples
 ///
 /// ```
-/// use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Merge};
+/// use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader, Merge};
 ///
 /// let open = |file: &'static [u8]| {
-///     CaptureReader::open(file, CaptureOptions::new().format(Format::U32Be))
+///     CaptureReader::open(file, CaptureOptions::new().format(CaptureFormat::U32Be))
 /// };
 /// let a = open(b"\0\0\0\x02a1\0\0\0\x02a2")?;
 /// let b = open(b"\0\0\0\x02b1")?;
@@ -88,8 +88,8 @@ struct Input<R> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Merge<R> {
-    inputs: Vec<Input<R>>,
-    queue: BinaryHeap<Reverse<Key>>,
+    inputs: Vec<MergeInput<R>>,
+    queue: BinaryHeap<Reverse<MergeKey>>,
     /// Captures whose next packet has not been read; the last is read next.
     unread: Vec<usize>,
 }
@@ -97,7 +97,7 @@ pub struct Merge<R> {
 impl<R: Read> Merge<R> {
     /// Creates a merge of captures that have not been read yet.
     pub fn new(readers: impl IntoIterator<Item = CaptureReader<R>>) -> Self {
-        let inputs: Vec<_> = readers.into_iter().map(Input::new).collect();
+        let inputs: Vec<_> = readers.into_iter().map(MergeInput::new).collect();
         let unread = (0..inputs.len()).rev().collect();
         Self { queue: BinaryHeap::with_capacity(inputs.len()), inputs, unread }
     }
@@ -117,19 +117,21 @@ impl<R: Read> Merge<R> {
             let Some(input) = self.inputs.get_mut(index) else { continue };
             match input.read() {
                 Ok(Some((time_ns, turn))) => {
-                    self.queue.push(Reverse(Key { time_ns, turn, input: index }));
+                    self.queue.push(Reverse(MergeKey { time_ns, turn, input: index }));
                 }
                 Ok(None) => {}
                 Err(error) => return Err(MergeError { input: index, error }),
             }
         }
-        let Some(Reverse(Key { input: index, .. })) = self.queue.pop() else { return Ok(None) };
+        let Some(Reverse(MergeKey { input: index, .. })) = self.queue.pop() else {
+            return Ok(None);
+        };
         self.unread.push(index);
         Ok(self.inputs.get(index).map(|input| input.merged(index)))
     }
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> MergeInput<R> {
     fn new(reader: CaptureReader<R>) -> Self {
         let packet = Packet {
             index: 0,
@@ -172,7 +174,7 @@ impl<R: Read> Input<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CaptureOptions, Format, PcapWriter};
+    use super::super::{CaptureFormat, CaptureOptions, PcapWriter};
     use super::*;
     use proptest::prelude::*;
 
@@ -186,7 +188,7 @@ mod tests {
         writer.into_inner()
     }
 
-    fn merged(files: &[Vec<u8>], format: Format) -> Vec<(u64, Vec<u8>)> {
+    fn merged(files: &[Vec<u8>], format: CaptureFormat) -> Vec<(u64, Vec<u8>)> {
         let open = |file: &'_ Vec<u8>| {
             let file = std::io::Cursor::new(file.clone());
             CaptureReader::open(file, CaptureOptions::new().format(format)).unwrap()
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn packets_come_by_time_and_ties_by_the_order_of_files() {
         let files = [pcap(b'x', &[5, 20, 20, 21]), pcap(b'y', &[1, 20, 30]), pcap(b'z', &[])];
-        let order: Vec<_> = merged(&files, Format::Pcap)
+        let order: Vec<_> = merged(&files, CaptureFormat::Pcap)
             .into_iter()
             .map(|(time_ns, bytes)| (time_ns, bytes[0], bytes[1]))
             .collect();
@@ -249,7 +251,7 @@ mod tests {
                 expected.extend(times.iter().zip(0..).map(|(time, index)| (*time, vec![name, index])));
             }
             expected.sort_by_key(|(time_ns, _)| *time_ns);
-            prop_assert_eq!(merged(&files, Format::Pcap), expected);
+            prop_assert_eq!(merged(&files, CaptureFormat::Pcap), expected);
         }
     }
 }

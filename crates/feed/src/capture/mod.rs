@@ -3,7 +3,7 @@
 //! [`CaptureReader`] reads any [`Read`](std::io::Read). It decompresses gzip and zstd, recognised
 //! by the first bytes (feature `compressed`; an error without it), detects the format unless the
 //! options name it, and returns one [`Packet`] at a time. It holds one record and the data for
-//! reassembly, never the whole file; [`Limits`] bounds both.
+//! reassembly, never the whole file; [`CaptureLimits`] bounds both.
 //!
 //! [`Merge`] orders several captures by time, [`LineMap`] assigns packets to lines, and
 //! [`CaptureDriver`] passes them to a feed handler with the capture's times as its clock.
@@ -50,17 +50,17 @@ pub use compress::CompressingWriter;
 pub use compression::Compression;
 pub use decompress::decompressed;
 pub use drive::{CaptureDriver, DrivenCounters, OTHER_DESTINATIONS_MAX, OtherPackets};
-pub use error::{BlockFault, CaptureError, Part};
-pub use format::{AmbiguousFormat, Format, GUESS_BYTES, UnknownFormat, guess_format};
+pub use error::{BlockFault, CaptureError, CapturePart};
+pub use format::{AmbiguousFormat, CaptureFormat, GUESS_BYTES, UnknownFormat, guess_format};
 pub use lines::LineMap;
-pub use mark::Mark;
+pub use mark::CaptureMark;
 pub use merge::{Merge, MergeError, MergedPacket};
-pub use options::{CaptureOptions, Limits};
-pub use packet::{Kind, Packet, StreamPosition};
+pub use options::{CaptureLimits, CaptureOptions};
+pub use packet::{CaptureKind, Packet, StreamPosition};
 pub use pcap_writer::{PcapWriteError, PcapWriter};
 pub use pcapng_writer::PcapngWriter;
 pub use prefixed::{PrefixedWriteError, PrefixedWriter};
 pub use reader::CaptureReader;
 pub use statistics::Statistics;
 pub use suffix::{Disagreement, Suffixes};
-pub use survey::Survey;
+pub use survey::DestinationSurvey;

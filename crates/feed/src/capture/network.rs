@@ -5,38 +5,38 @@ use std::ops::Range;
 
 use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice};
 
-use super::fragments::{DatagramKey, Fragment, Moment, Reassembly};
-use super::link::Frame;
-use super::options::{Filter, Limits};
+use super::fragments::{CaptureTime, DatagramKey, IpFragment, Reassembly};
+use super::link::LinkFrame;
+use super::options::{CaptureLimits, DestinationFilter};
 use super::packet::StreamPosition;
-use super::pcap::Record;
+use super::pcap::PacketRecord;
 use super::statistics::Statistics;
-use super::tcp::{Flows, Taken};
-use super::transport::{Addresses, Transport, parse_transport};
+use super::tcp::{Flows, SegmentDecision};
+use super::transport::{TransportAddresses, TransportPayload, parse_transport};
 use super::tunnel::{Inside, TUNNELS_MAX, look_inside};
 
 /// A payload to return.
 #[derive(Clone, Debug)]
 pub(super) struct Payload {
-    /// Range of the bytes: in the current frame, or in [`Network::held_bytes`] if `held`.
+    /// Range of the bytes: in the current frame, or in [`NetworkLayers::held_bytes`] if `held`.
     pub(super) range: Range<usize>,
     pub(super) held: bool,
-    pub(super) addresses: Addresses,
+    pub(super) addresses: TransportAddresses,
     pub(super) stream: Option<StreamPosition>,
     pub(super) missing_bytes: usize,
-    pub(super) moment: Moment,
+    pub(super) moment: CaptureTime,
     pub(super) file_offset: u64,
 }
 
 /// A frame with the metadata of its container.
 #[derive(Clone, Copy)]
-struct Captured<'a> {
+struct CapturedFrame<'a> {
     frame: &'a [u8],
-    record: &'a Record,
-    moment: Moment,
+    record: &'a PacketRecord,
+    moment: CaptureTime,
 }
 
-impl Captured<'_> {
+impl CapturedFrame<'_> {
     /// True if the capture truncated the frame.
     fn is_cut(&self) -> bool {
         (self.frame.len() as u64) < u64::from(self.record.wire_bytes)
@@ -45,7 +45,7 @@ impl Captured<'_> {
 
 /// Content of an IP packet, or of several fragments joined.
 #[derive(Clone, Copy)]
-struct Datagram<'a> {
+struct IpDatagram<'a> {
     protocol: IpNumber,
     /// Source and destination.
     addresses: (IpAddr, IpAddr),
@@ -56,15 +56,15 @@ struct Datagram<'a> {
 
 /// Link, IP and transport layer of a capture.
 #[derive(Debug)]
-pub(super) struct Network {
-    filter: Filter,
+pub(super) struct NetworkLayers {
+    filter: DestinationFilter,
     reassembly: Reassembly,
     flows: Flows,
     held: Vec<u8>,
 }
 
-impl Network {
-    pub(super) fn new(filter: Filter, limits: &Limits) -> Self {
+impl NetworkLayers {
+    pub(super) fn new(filter: DestinationFilter, limits: &CaptureLimits) -> Self {
         let (reassembly, flows) = (Reassembly::new(limits), Flows::new(limits));
         Self { filter, reassembly, flows, held: Vec::new() }
     }
@@ -83,14 +83,14 @@ impl Network {
     pub(super) fn accept(
         &mut self,
         frame: &[u8],
-        record: &Record,
+        record: &PacketRecord,
         number: u64,
         statistics: &mut Statistics,
     ) -> Option<Payload> {
-        let moment = Moment { timestamp_ns: record.timestamp_ns, record: number };
-        let captured = Captured { frame, record, moment };
+        let moment = CaptureTime { timestamp_ns: record.timestamp_ns, record: number };
+        let captured = CapturedFrame { frame, record, moment };
         match record.link.find_ip(frame) {
-            Frame::Ip(offset) => {
+            LinkFrame::Ip(offset) => {
                 let packet = frame.get(offset..).unwrap_or_default();
                 let mut payload = self.accept_ip(captured, frame, packet, 0, statistics)?;
                 if !payload.held {
@@ -98,15 +98,15 @@ impl Network {
                 }
                 Some(payload)
             }
-            Frame::UnknownInside => {
+            LinkFrame::UnknownInside => {
                 statistics.unknown_inside += 1;
                 None
             }
-            Frame::NotIp => {
+            LinkFrame::NotIp => {
                 statistics.not_ip += 1;
                 None
             }
-            Frame::Short => {
+            LinkFrame::Short => {
                 count_short(captured.is_cut(), statistics);
                 None
             }
@@ -138,7 +138,7 @@ impl Network {
     /// the payload is held.
     fn accept_ip(
         &mut self,
-        captured: Captured<'_>,
+        captured: CapturedFrame<'_>,
         buffer: &[u8],
         packet: &[u8],
         tunnels: usize,
@@ -151,7 +151,7 @@ impl Network {
         let (source, destination) = (ip.source_addr(), ip.destination_addr());
         let payload = ip.payload();
         if !payload.fragmented {
-            let datagram = Datagram {
+            let datagram = IpDatagram {
                 protocol: payload.ip_number,
                 addresses: (source, destination),
                 payload: payload.payload,
@@ -169,7 +169,7 @@ impl Network {
             return None;
         };
         let whole = self.reassembly.accept(&fragment, captured.moment, statistics)?;
-        let datagram = Datagram {
+        let datagram = IpDatagram {
             protocol: fragment.key.protocol,
             addresses: (source, destination),
             payload: &whole,
@@ -187,13 +187,13 @@ impl Network {
     /// Accepts the content of an IP packet, or of several fragments joined.
     fn accept_datagram(
         &mut self,
-        captured: Captured<'_>,
+        captured: CapturedFrame<'_>,
         buffer: &[u8],
-        datagram: &Datagram<'_>,
+        datagram: &IpDatagram<'_>,
         tunnels: usize,
         statistics: &mut Statistics,
     ) -> Option<Payload> {
-        let Datagram { protocol, addresses: (source, destination), payload, is_cut } = *datagram;
+        let IpDatagram { protocol, addresses: (source, destination), payload, is_cut } = *datagram;
         match look_inside(protocol, payload, self.filter.port) {
             Inside::NoTunnel => {
                 let transport = parse_transport(protocol, source, destination, payload);
@@ -212,31 +212,31 @@ impl Network {
     /// Accepts UDP or TCP. The returned range lies in `buffer`, which contains the packet.
     fn accept_transport(
         &mut self,
-        captured: Captured<'_>,
+        captured: CapturedFrame<'_>,
         buffer: &[u8],
-        transport: Transport<'_>,
+        transport: TransportPayload<'_>,
         cut: bool,
         statistics: &mut Statistics,
     ) -> Option<Payload> {
         let place = (captured.moment, captured.record.file_offset);
         let (addresses, bytes, stream, missing_bytes) = match transport {
-            Transport::Udp { addresses, payload, missing_bytes } => {
+            TransportPayload::Udp { addresses, payload, missing_bytes } => {
                 self.check_wanted(addresses, statistics)?;
                 statistics.truncated += u64::from(missing_bytes > 0);
                 (addresses, payload, None, missing_bytes)
             }
-            Transport::Tcp { addresses, segment, payload } => {
+            TransportPayload::Tcp { addresses, segment, payload } => {
                 self.check_wanted(addresses, statistics)?;
                 statistics.truncated += u64::from(cut);
                 let taken = self.flows.accept(addresses, segment, payload, place, statistics);
-                let Taken::Now { skip, stream } = taken else { return None };
+                let SegmentDecision::Now { skip, stream } = taken else { return None };
                 (addresses, payload.get(skip..)?, Some(stream), 0)
             }
-            Transport::Other => {
+            TransportPayload::Other => {
                 statistics.not_udp_or_tcp += 1;
                 return None;
             }
-            Transport::Short => {
+            TransportPayload::Short => {
                 count_short(cut, statistics);
                 return None;
             }
@@ -248,8 +248,12 @@ impl Network {
     }
 
     /// Returns `None`, and counts the packet, if its receiver is not selected.
-    fn check_wanted(&self, addresses: Addresses, statistics: &mut Statistics) -> Option<()> {
-        let Addresses { destination, .. } = addresses;
+    fn check_wanted(
+        &self,
+        addresses: TransportAddresses,
+        statistics: &mut Statistics,
+    ) -> Option<()> {
+        let TransportAddresses { destination, .. } = addresses;
         let port = self.filter.port.is_none_or(|port| port == destination.port());
         let address = self.filter.address.is_none_or(|address| address == destination.ip());
         if port && address {
@@ -277,16 +281,16 @@ fn range_within(buffer: &[u8], inner: &[u8]) -> Option<Range<usize>> {
 }
 
 /// Returns the position of a fragment in its datagram.
-fn parse_fragment<'a>(ip: &LaxIpSlice<'a>) -> Option<Fragment<'a>> {
+fn parse_fragment<'a>(ip: &LaxIpSlice<'a>) -> Option<IpFragment<'a>> {
     match ip {
         LaxIpSlice::Ipv4(packet) => Some(ipv4_fragment(packet)),
         LaxIpSlice::Ipv6(packet) => ipv6_fragment(packet),
     }
 }
 
-fn ipv4_fragment<'a>(packet: &LaxIpv4Slice<'a>) -> Fragment<'a> {
+fn ipv4_fragment<'a>(packet: &LaxIpv4Slice<'a>) -> IpFragment<'a> {
     let header = packet.header();
-    Fragment {
+    IpFragment {
         key: DatagramKey {
             source: IpAddr::V4(header.source_addr()),
             destination: IpAddr::V4(header.destination_addr()),
@@ -299,7 +303,7 @@ fn ipv4_fragment<'a>(packet: &LaxIpv4Slice<'a>) -> Fragment<'a> {
     }
 }
 
-fn ipv6_fragment<'a>(packet: &LaxIpv6Slice<'a>) -> Option<Fragment<'a>> {
+fn ipv6_fragment<'a>(packet: &LaxIpv6Slice<'a>) -> Option<IpFragment<'a>> {
     let header = packet.header();
     let mut extensions = packet.extensions().clone().into_iter();
     let fragment = extensions.find_map(|extension| match extension {
@@ -310,7 +314,7 @@ fn ipv6_fragment<'a>(packet: &LaxIpv6Slice<'a>) -> Option<Fragment<'a>> {
         // Headers after the fragment header belong to the datagram, not to the fragment.
         return None;
     }
-    Some(Fragment {
+    Some(IpFragment {
         key: DatagramKey {
             source: IpAddr::V6(header.source_addr()),
             destination: IpAddr::V6(header.destination_addr()),

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use super::format::Format;
+use super::format::CaptureFormat;
 
 /// Limits of the memory that a capture file can make the reader use. The defaults allow about 150
 /// MiB in the worst case; ordinary files need some hundred KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CaptureLimits {
     /// Longest packet of a length-prefixed file, in bytes. Default 16 MiB.
     pub packet_bytes_max: usize,
     /// Longest record of a pcap or pcapng file, in bytes. Default 256 KiB, the longest that capture
@@ -33,7 +33,7 @@ pub struct Limits {
     pub tcp_held_segments_max: usize,
 }
 
-impl Default for Limits {
+impl Default for CaptureLimits {
     fn default() -> Self {
         Self {
             packet_bytes_max: 16 << 20,
@@ -53,27 +53,27 @@ impl Default for Limits {
 /// Options of reading a capture. By default, the format is guessed and every packet is returned.
 #[derive(Clone, Debug, Default)]
 pub struct CaptureOptions {
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<CaptureFormat>,
     pub(super) file_name: Option<String>,
-    pub(super) filter: Filter,
-    pub(super) limits: Limits,
+    pub(super) filter: DestinationFilter,
+    pub(super) limits: CaptureLimits,
 }
 
 /// Selected destinations; `None` selects all.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct DestinationFilter {
     pub(super) port: Option<u16>,
     pub(super) address: Option<IpAddr>,
 }
 
 impl CaptureOptions {
-    /// Creates options that guess the format and keep every packet, with the default [`Limits`].
+    /// Creates options that guess the format and keep every packet, with the default [`CaptureLimits`].
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the format, so that nothing is guessed.
-    pub fn format(mut self, format: Format) -> Self {
+    pub fn format(mut self, format: CaptureFormat) -> Self {
         self.format = Some(format);
         self
     }
@@ -98,7 +98,7 @@ impl CaptureOptions {
     }
 
     /// Sets the limits.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: CaptureLimits) -> Self {
         self.limits = limits;
         self
     }

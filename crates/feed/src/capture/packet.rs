@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 /// Kind of the packets of a capture, for a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CaptureKind {
     /// Each packet is a datagram: no message crosses its end. Exception: packets of a pcap file
     /// with a [`Packet::stream`] are pieces of a TCP stream.
     Datagrams,

@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use super::error::{CaptureError, Part};
+use super::error::{CaptureError, CapturePart};
 use super::link::LinkType;
-use super::options::Limits;
-use super::source::Source;
+use super::options::CaptureLimits;
+use super::source::CaptureInput;
 use crate::endian::{Endian, array_at};
 
 /// First four bytes of a file whose records count microseconds, as a number.
@@ -20,7 +20,7 @@ pub(super) const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Metadata of the current packet in its container.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
+pub(super) struct PacketRecord {
     /// File offset of the packet bytes.
     pub(super) file_offset: u64,
     pub(super) timestamp_ns: Option<u64>,
@@ -54,8 +54,8 @@ pub(super) struct PcapFile {
 
 impl PcapFile {
     /// Reads the header of the file.
-    pub(super) fn open<R: Read>(source: &mut Source<R>) -> Result<Self, CaptureError> {
-        let header: [u8; HEADER_BYTES] = source.array(Part::FileHeader)?;
+    pub(super) fn open<R: Read>(source: &mut CaptureInput<R>) -> Result<Self, CaptureError> {
+        let header: [u8; HEADER_BYTES] = source.array(CapturePart::FileHeader)?;
         let [m0, m1, m2, m3, .., l0, l1, l2, l3] = header;
         let first = [m0, m1, m2, m3];
         let (endian, tick_ns) = magic(first).ok_or(CaptureError::NotPcap { magic: first })?;
@@ -75,27 +75,27 @@ impl PcapFile {
     /// Reads the next record's packet into `data`; `None` at the end of the file.
     pub(super) fn next_record<R: Read>(
         &self,
-        source: &mut Source<R>,
-        limits: &Limits,
+        source: &mut CaptureInput<R>,
+        limits: &CaptureLimits,
         data: &mut Vec<u8>,
-    ) -> Result<Option<Record>, CaptureError> {
+    ) -> Result<Option<PacketRecord>, CaptureError> {
         let offset = source.position();
-        let Some(header) = source.header::<16>(Part::RecordHeader)? else { return Ok(None) };
+        let Some(header) = source.header::<16>(CapturePart::RecordHeader)? else { return Ok(None) };
         let field =
             |index: usize| array_at(&header, index * 4).map_or(0, |bytes| self.endian.u32(bytes));
         let [seconds, fraction, len, wire_bytes] = [0, 1, 2, 3].map(field);
         check_len(offset, len, limits)?;
         let file_offset = source.position();
-        source.read(Part::Packet, data, len as usize)?;
+        source.read(CapturePart::Packet, data, len as usize)?;
         let timestamp_ns =
             u64::from(seconds) * NANOSECONDS_PER_SECOND + u64::from(fraction) * self.tick_ns;
         let timestamp_ns = Some(timestamp_ns);
-        Ok(Some(Record { file_offset, timestamp_ns, wire_bytes, link: self.link }))
+        Ok(Some(PacketRecord { file_offset, timestamp_ns, wire_bytes, link: self.link }))
     }
 }
 
 /// Checks the length of a record of pcap or pcapng before it is read.
-pub(super) fn check_len(offset: u64, len: u32, limits: &Limits) -> Result<(), CaptureError> {
+pub(super) fn check_len(offset: u64, len: u32, limits: &CaptureLimits) -> Result<(), CaptureError> {
     if len as usize <= limits.record_bytes_max {
         return Ok(());
     }

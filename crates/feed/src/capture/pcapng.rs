@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use super::error::{BlockFault, CaptureError, Part};
+use super::error::{BlockFault, CaptureError, CapturePart};
 use super::link::LinkType;
-use super::options::Limits;
-use super::pcap::{NANOSECONDS_PER_SECOND, Record, check_len};
-use super::source::Source;
+use super::options::CaptureLimits;
+use super::pcap::{NANOSECONDS_PER_SECOND, PacketRecord, check_len};
+use super::source::CaptureInput;
 use crate::endian::{Endian, array_at};
 
 /// Type of a section header block, equal in both byte orders.
@@ -63,14 +63,14 @@ impl Interface {
 
 /// A block being read: type, offset, length, and the part of its content that is not yet read.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct PcapngBlock {
     kind: u32,
     offset: u64,
     len: u32,
     left: u64,
 }
 
-impl Block {
+impl PcapngBlock {
     fn fault(&self, fault: BlockFault) -> CaptureError {
         CaptureError::Block { offset: self.offset, fault }
     }
@@ -112,10 +112,10 @@ impl PcapNgFile {
     /// Reads up to the next packet and its bytes into `data`; `None` at the end of the file.
     pub(super) fn next_record<R: Read>(
         &mut self,
-        source: &mut Source<R>,
-        limits: &Limits,
+        source: &mut CaptureInput<R>,
+        limits: &CaptureLimits,
         data: &mut Vec<u8>,
-    ) -> Result<Option<Record>, CaptureError> {
+    ) -> Result<Option<PacketRecord>, CaptureError> {
         while let Some(mut block) = self.start_block(source)? {
             let record = match block.kind {
                 ENHANCED_PACKET | PACKET => {
@@ -138,17 +138,18 @@ impl PcapNgFile {
 
     fn start_block<R: Read>(
         &mut self,
-        source: &mut Source<R>,
-    ) -> Result<Option<Block>, CaptureError> {
+        source: &mut CaptureInput<R>,
+    ) -> Result<Option<PcapngBlock>, CaptureError> {
         let offset = source.position();
-        let Some([t0, t1, t2, t3, l0, l1, l2, l3]) = source.header(Part::RecordHeader)? else {
+        let Some([t0, t1, t2, t3, l0, l1, l2, l3]) = source.header(CapturePart::RecordHeader)?
+        else {
             return Ok(None);
         };
         let kind = self.endian.u32([t0, t1, t2, t3]);
-        let mut block = Block { kind, offset, len: 0, left: 0 };
+        let mut block = PcapngBlock { kind, offset, len: 0, left: 0 };
         let is_section = kind == SECTION_HEADER;
         if is_section {
-            let magic = source.array(Part::FileHeader)?;
+            let magic = source.array(CapturePart::FileHeader)?;
             self.endian = byte_order(magic).ok_or(block.fault(BlockFault::ByteOrder))?;
             self.interfaces.clear();
             self.header.clear();
@@ -166,22 +167,26 @@ impl PcapNgFile {
         Ok(Some(block))
     }
 
-    fn end_block<R: Read>(&self, source: &mut Source<R>, block: Block) -> Result<(), CaptureError> {
-        source.skip(Part::Block, block.left)?;
-        let len = self.endian.u32(source.array(Part::Block)?);
+    fn end_block<R: Read>(
+        &self,
+        source: &mut CaptureInput<R>,
+        block: PcapngBlock,
+    ) -> Result<(), CaptureError> {
+        source.skip(CapturePart::Block, block.left)?;
+        let len = self.endian.u32(source.array(CapturePart::Block)?);
         if len == block.len { Ok(()) } else { Err(block.fault(BlockFault::LengthsDiffer)) }
     }
 
     /// Reads an enhanced packet block or a packet block; they differ in the first four bytes.
     fn read_packet<R: Read>(
         &self,
-        source: &mut Source<R>,
-        limits: &Limits,
-        block: &mut Block,
+        source: &mut CaptureInput<R>,
+        limits: &CaptureLimits,
+        block: &mut PcapngBlock,
         data: &mut Vec<u8>,
-    ) -> Result<Record, CaptureError> {
+    ) -> Result<PacketRecord, CaptureError> {
         block.take(20, BlockFault::Length)?;
-        let header: [u8; 20] = source.array(Part::Block)?;
+        let header: [u8; 20] = source.array(CapturePart::Block)?;
         let field =
             |index: usize| array_at(&header, index * 4).map_or(0, |bytes| self.endian.u32(bytes));
         let [_, ticks_high, ticks_low, len, wire_bytes] = [0, 1, 2, 3, 4].map(field);
@@ -194,37 +199,37 @@ impl PcapNgFile {
         let ticks = u64::from(ticks_high) << 32 | u64::from(ticks_low);
         let timestamp_ns = interface.timestamp_ns(ticks);
         let file_offset = read_data(source, limits, block, len, data)?;
-        Ok(Record { file_offset, timestamp_ns, wire_bytes, link: interface.link })
+        Ok(PacketRecord { file_offset, timestamp_ns, wire_bytes, link: interface.link })
     }
 
     /// Reads a simple packet block: first interface, no time, truncated to the snapshot length.
     fn read_simple_packet<R: Read>(
         &self,
-        source: &mut Source<R>,
-        limits: &Limits,
-        block: &mut Block,
+        source: &mut CaptureInput<R>,
+        limits: &CaptureLimits,
+        block: &mut PcapngBlock,
         data: &mut Vec<u8>,
-    ) -> Result<Record, CaptureError> {
+    ) -> Result<PacketRecord, CaptureError> {
         block.take(4, BlockFault::Length)?;
-        let wire_bytes = self.endian.u32(source.array(Part::Block)?);
+        let wire_bytes = self.endian.u32(source.array(CapturePart::Block)?);
         let interface = self.interface(0, block)?;
         let len = match interface.snapshot_bytes {
             0 => wire_bytes,
             snapshot_bytes => wire_bytes.min(snapshot_bytes),
         };
         let file_offset = read_data(source, limits, block, len, data)?;
-        Ok(Record { file_offset, timestamp_ns: None, wire_bytes, link: interface.link })
+        Ok(PacketRecord { file_offset, timestamp_ns: None, wire_bytes, link: interface.link })
     }
 
-    fn interface(&self, index: u32, block: &Block) -> Result<Interface, CaptureError> {
+    fn interface(&self, index: u32, block: &PcapngBlock) -> Result<Interface, CaptureError> {
         self.interfaces.get(index as usize).copied().ok_or(block.fault(BlockFault::Interface))
     }
 
     fn read_interface<R: Read>(
         &mut self,
-        source: &mut Source<R>,
-        limits: &Limits,
-        block: &mut Block,
+        source: &mut CaptureInput<R>,
+        limits: &CaptureLimits,
+        block: &mut PcapngBlock,
     ) -> Result<(), CaptureError> {
         if self.interfaces.len() >= limits.interfaces_max {
             return Err(block.fault(BlockFault::InterfacesTooMany));
@@ -232,7 +237,7 @@ impl PcapNgFile {
         if block.left > INTERFACE_BYTES_MAX {
             return Err(block.fault(BlockFault::InterfaceTooLong));
         }
-        source.read(Part::Block, &mut self.description, block.left as usize)?;
+        source.read(CapturePart::Block, &mut self.description, block.left as usize)?;
         block.left = 0;
         let interface = self.parse_interface().ok_or(block.fault(BlockFault::Length))?;
         self.interfaces.push(interface);
@@ -287,16 +292,16 @@ fn section_header([m0, m1, m2, m3]: [u8; 4]) -> [u8; 16] {
 
 /// Reads the bytes of a packet and returns where they start in the file.
 fn read_data<R: Read>(
-    source: &mut Source<R>,
-    limits: &Limits,
-    block: &mut Block,
+    source: &mut CaptureInput<R>,
+    limits: &CaptureLimits,
+    block: &mut PcapngBlock,
     len: u32,
     data: &mut Vec<u8>,
 ) -> Result<u64, CaptureError> {
     check_len(block.offset, len, limits)?;
     block.take(u64::from(len), BlockFault::PacketLength)?;
     let file_offset = source.position();
-    source.read(Part::Packet, data, len as usize)?;
+    source.read(CapturePart::Packet, data, len as usize)?;
     Ok(file_offset)
 }
 

@@ -4,27 +4,27 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::error::{CaptureError, Part};
-use super::options::Limits;
-use super::source::Source;
+use super::error::{CaptureError, CapturePart};
+use super::options::CaptureLimits;
+use super::source::CaptureInput;
 use crate::endian::Endian;
 
 /// Reads the next packet into `data` and returns its offset in the file, or `None` at the end.
 pub(super) fn next_packet<R: Read>(
-    source: &mut Source<R>,
+    source: &mut CaptureInput<R>,
     endian: Endian,
-    limits: &Limits,
+    limits: &CaptureLimits,
     data: &mut Vec<u8>,
 ) -> Result<Option<u64>, CaptureError> {
     let offset = source.position();
-    let Some(header) = source.header(Part::RecordHeader)? else { return Ok(None) };
+    let Some(header) = source.header(CapturePart::RecordHeader)? else { return Ok(None) };
     let len = endian.u32(header) as usize;
     if len > limits.packet_bytes_max {
         let len_max = limits.packet_bytes_max as u64;
         return Err(CaptureError::PacketTooLong { offset, len: len as u64, len_max });
     }
     let offset = source.position();
-    source.read(Part::Packet, data, len)?;
+    source.read(CapturePart::Packet, data, len)?;
     Ok(Some(offset))
 }
 

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use super::compression::Compression;
 use super::error::CaptureError;
-use super::format::{Format, GUESS_BYTES, guess_format};
-use super::mark::Mark;
-use super::network::{Network, Payload};
-use super::options::{CaptureOptions, Limits};
-use super::packet::{Kind, Packet, StreamPosition};
-use super::pcap::{self, PcapFile, Record};
+use super::format::{CaptureFormat, GUESS_BYTES, guess_format};
+use super::mark::CaptureMark;
+use super::network::{NetworkLayers, Payload};
+use super::options::{CaptureLimits, CaptureOptions};
+use super::packet::{CaptureKind, Packet, StreamPosition};
+use super::pcap::{self, PacketRecord, PcapFile};
 use super::pcapng::{self, PcapNgFile};
 use super::prefixed;
-use super::source::Source;
+use super::source::CaptureInput;
 use super::statistics::Statistics;
 use crate::endian::Endian;
 
@@ -29,7 +29,7 @@ enum Container {
 }
 
 /// The next packet, without borrowing its bytes.
-struct Found {
+struct PacketLocation {
     record: u64,
     range: Range<usize>,
     /// True if the range is in the buffer of the network layer, not in the current record.
@@ -47,11 +47,11 @@ struct Found {
 /// # Examples
 ///
 /// ```
-/// use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+/// use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 ///
 /// let file = b"\x02\0\0\0ab\x01\0\0\0c";
 /// let mut reader = CaptureReader::open(&file[..], CaptureOptions::new())?;
-/// assert_eq!(reader.format(), Format::U32Le);
+/// assert_eq!(reader.format(), CaptureFormat::U32Le);
 /// while let Some(packet) = reader.next_packet()? {
 ///     println!("packet {} at {}: {} bytes", packet.index, packet.file_offset, packet.bytes.len());
 /// }
@@ -59,11 +59,11 @@ struct Found {
 /// # Ok::<(), tickwire_feed::capture::CaptureError>(())
 /// ```
 pub struct CaptureReader<R> {
-    source: Source<R>,
-    format: Format,
+    source: CaptureInput<R>,
+    format: CaptureFormat,
     container: Container,
-    network: Network,
-    limits: Limits,
+    network: NetworkLayers,
+    limits: CaptureLimits,
     statistics: Statistics,
     /// The latest time of a datagram.
     latest_ns: u64,
@@ -84,19 +84,19 @@ impl<R: Read> CaptureReader<R> {
     ///   the header of a pcap file.
     /// - [`CaptureError::Read`] if the input fails.
     pub fn open(input: R, options: CaptureOptions) -> Result<Self, CaptureError> {
-        let mut source = Source::open(input)?;
+        let mut source = CaptureInput::open(input)?;
         let format = match options.format {
             Some(format) => format,
             None => guess(&mut source, options.file_name.as_deref())?,
         };
         let container = match format {
-            Format::Pcap if pcapng::is_pcapng(source.look_ahead(MAGIC_BYTES).0) => {
+            CaptureFormat::Pcap if pcapng::is_pcapng(source.look_ahead(MAGIC_BYTES).0) => {
                 Container::PcapNg(PcapNgFile::new())
             }
-            Format::Pcap => Container::Pcap(PcapFile::open(&mut source)?),
-            Format::Raw => Container::Raw,
-            Format::U32Be => Container::Prefixed(Endian::Big),
-            Format::U32Le => Container::Prefixed(Endian::Little),
+            CaptureFormat::Pcap => Container::Pcap(PcapFile::open(&mut source)?),
+            CaptureFormat::Raw => Container::Raw,
+            CaptureFormat::U32Be => Container::Prefixed(Endian::Big),
+            CaptureFormat::U32Le => Container::Prefixed(Endian::Little),
         };
         Ok(Self::new(source, format, container, options))
     }
@@ -107,30 +107,35 @@ impl<R: Read> CaptureReader<R> {
     ///
     /// # Errors
     /// As for opening a file that begins with the mark's header.
-    pub fn resume(input: R, mark: &Mark, options: CaptureOptions) -> Result<Self, CaptureError> {
-        let Mark { offset, records, packets, format, header } = mark;
-        let mut header = Source::open(&header[..])?;
+    pub fn resume(
+        input: R,
+        mark: &CaptureMark,
+        options: CaptureOptions,
+    ) -> Result<Self, CaptureError> {
+        let CaptureMark { offset, records, packets, format, header } = mark;
+        let mut header = CaptureInput::open(&header[..])?;
         let container = match format {
-            Format::Pcap if pcapng::is_pcapng(header.look_ahead(MAGIC_BYTES).0) => {
+            CaptureFormat::Pcap if pcapng::is_pcapng(header.look_ahead(MAGIC_BYTES).0) => {
                 let mut file = PcapNgFile::new();
                 // The header has no packet.
                 while file.next_record(&mut header, &options.limits, &mut Vec::new())?.is_some() {}
                 Container::PcapNg(file)
             }
-            Format::Pcap => Container::Pcap(PcapFile::open(&mut header)?),
-            Format::Raw => Container::Raw,
-            Format::U32Be => Container::Prefixed(Endian::Big),
-            Format::U32Le => Container::Prefixed(Endian::Little),
+            CaptureFormat::Pcap => Container::Pcap(PcapFile::open(&mut header)?),
+            CaptureFormat::Raw => Container::Raw,
+            CaptureFormat::U32Be => Container::Prefixed(Endian::Big),
+            CaptureFormat::U32Le => Container::Prefixed(Endian::Little),
         };
-        let mut reader = Self::new(Source::resume(input, *offset), *format, container, options);
+        let mut reader =
+            Self::new(CaptureInput::resume(input, *offset), *format, container, options);
         reader.statistics.records = *records;
         reader.statistics.packets = *packets;
         Ok(reader)
     }
 
     fn new(
-        source: Source<R>,
-        format: Format,
+        source: CaptureInput<R>,
+        format: CaptureFormat,
         container: Container,
         options: CaptureOptions,
     ) -> Self {
@@ -138,7 +143,7 @@ impl<R: Read> CaptureReader<R> {
             source,
             format,
             container,
-            network: Network::new(options.filter, &options.limits),
+            network: NetworkLayers::new(options.filter, &options.limits),
             limits: options.limits,
             statistics: Statistics::default(),
             latest_ns: 0,
@@ -151,7 +156,7 @@ impl<R: Read> CaptureReader<R> {
     /// Returns the position after the last packet, for [`resume`](Self::resume). `None` if later
     /// packets cannot be read without earlier ones: in a compressed or raw file, after an error,
     /// while a datagram waits for its other fragments, and after a TCP segment.
-    pub fn mark(&self) -> Option<Mark> {
+    pub fn mark(&self) -> Option<CaptureMark> {
         let is_between = !self.finished && self.compression().is_none() && self.network.is_idle();
         let header = match &self.container {
             Container::Pcap(file) => file.header(),
@@ -161,7 +166,7 @@ impl<R: Read> CaptureReader<R> {
             Container::Prefixed(_) => &[],
             Container::Raw => return None,
         };
-        is_between.then(|| Mark {
+        is_between.then(|| CaptureMark {
             offset: self.source.position(),
             records: self.statistics.records,
             packets: self.statistics.packets,
@@ -171,7 +176,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Returns the format of the file, named or guessed.
-    pub const fn format(&self) -> Format {
+    pub const fn format(&self) -> CaptureFormat {
         self.format
     }
 
@@ -181,10 +186,12 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Returns the kind of the packets, for a decoder.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> CaptureKind {
         match self.format {
-            Format::Raw => Kind::Stream,
-            Format::Pcap | Format::U32Be | Format::U32Le => Kind::Datagrams,
+            CaptureFormat::Raw => CaptureKind::Stream,
+            CaptureFormat::Pcap | CaptureFormat::U32Be | CaptureFormat::U32Le => {
+                CaptureKind::Datagrams
+            }
         }
     }
 
@@ -200,7 +207,7 @@ impl<R: Read> CaptureReader<R> {
 
     /// Reads the next packet; `None` at the end of the file and after an error.
     ///
-    /// A raw file is returned in pieces of at most [`Limits::piece_bytes`], cut anywhere. A piece
+    /// A raw file is returned in pieces of at most [`CaptureLimits::piece_bytes`], cut anywhere. A piece
     /// is returned as soon as the input has delivered it.
     ///
     /// # Errors
@@ -240,7 +247,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(self.packet(found))
     }
 
-    fn find_next(&mut self) -> Result<Option<Found>, CaptureError> {
+    fn find_next(&mut self) -> Result<Option<PacketLocation>, CaptureError> {
         match self.container {
             Container::Pcap(_) | Container::PcapNg(_) => self.find_payload(),
             Container::Prefixed(endian) => self.find_prefixed(endian),
@@ -248,15 +255,22 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    fn find_prefixed(&mut self, endian: Endian) -> Result<Option<Found>, CaptureError> {
+    fn find_prefixed(&mut self, endian: Endian) -> Result<Option<PacketLocation>, CaptureError> {
         let next = prefixed::next_packet(&mut self.source, endian, &self.limits, &mut self.record)?;
         let Some(file_offset) = next else { return Ok(None) };
         let record = self.count_record();
         let range = 0..self.record.len();
-        Ok(Some(Found { record, range, held: false, file_offset, payload: None, stream: None }))
+        Ok(Some(PacketLocation {
+            record,
+            range,
+            held: false,
+            file_offset,
+            payload: None,
+            stream: None,
+        }))
     }
 
-    fn find_piece(&mut self) -> Result<Option<Found>, CaptureError> {
+    fn find_piece(&mut self) -> Result<Option<PacketLocation>, CaptureError> {
         let file_offset = self.source.position();
         self.record.clear();
         let len = self.source.append_some(&mut self.record, self.limits.piece_bytes.max(1))?;
@@ -264,18 +278,25 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Describes the bytes just read from `file_offset` on as a piece of the file's stream.
-    fn piece(&mut self, file_offset: u64) -> Found {
+    fn piece(&mut self, file_offset: u64) -> PacketLocation {
         let record = self.count_record();
         let offset = file_offset;
         let stream = StreamPosition { flow: 0, offset, lost_bytes: 0, joined_midway: false };
         let range = 0..self.record.len();
-        Found { record, range, held: false, file_offset, payload: None, stream: Some(stream) }
+        PacketLocation {
+            record,
+            range,
+            held: false,
+            file_offset,
+            payload: None,
+            stream: Some(stream),
+        }
     }
 
-    fn find_payload(&mut self) -> Result<Option<Found>, CaptureError> {
+    fn find_payload(&mut self) -> Result<Option<PacketLocation>, CaptureError> {
         loop {
             if let Some(payload) = self.network.take_due(&mut self.statistics) {
-                return Ok(Some(Found::from_payload(payload)));
+                return Ok(Some(PacketLocation::from_payload(payload)));
             }
             if self.at_end {
                 return Ok(None);
@@ -292,12 +313,12 @@ impl<R: Read> CaptureReader<R> {
             }
             let payload = self.network.accept(&self.record, &record, number, &mut self.statistics);
             if let Some(payload) = payload {
-                return Ok(Some(Found::from_payload(payload)));
+                return Ok(Some(PacketLocation::from_payload(payload)));
             }
         }
     }
 
-    fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
+    fn next_record(&mut self) -> Result<Option<PacketRecord>, CaptureError> {
         let (source, limits, data) = (&mut self.source, &self.limits, &mut self.record);
         match &mut self.container {
             Container::Pcap(file) => file.next_record(source, limits, data),
@@ -312,7 +333,7 @@ impl<R: Read> CaptureReader<R> {
         self.statistics.records - 1
     }
 
-    fn packet(&mut self, found: Found) -> Packet<'_> {
+    fn packet(&mut self, found: PacketLocation) -> Packet<'_> {
         let bytes = if found.held { self.network.held_bytes() } else { &self.record };
         let bytes = bytes.get(found.range).unwrap_or_default();
         let index = self.statistics.packets;
@@ -344,16 +365,19 @@ impl<R: Read> CaptureReader<R> {
 
 /// Guesses the format, from a few bytes if they suffice: a capture program may not have written
 /// more yet.
-fn guess(source: &mut Source<impl Read>, file_name: Option<&str>) -> Result<Format, CaptureError> {
+fn guess(
+    source: &mut CaptureInput<impl Read>,
+    file_name: Option<&str>,
+) -> Result<CaptureFormat, CaptureError> {
     let (first, _) = source.look_ahead(MAGIC_BYTES);
     if pcap::is_pcap(first) || pcapng::is_pcapng(first) {
-        return Ok(Format::Pcap);
+        return Ok(CaptureFormat::Pcap);
     }
     let (first, whole) = source.look_ahead(GUESS_BYTES);
     guess_format(first, whole, file_name).map_err(CaptureError::FormatAmbiguous)
 }
 
-impl Found {
+impl PacketLocation {
     fn from_payload(payload: Payload) -> Self {
         Self {
             record: payload.moment.record,

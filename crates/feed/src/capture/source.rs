@@ -4,11 +4,11 @@ use std::io::{self, Read};
 
 use super::compression::Compression;
 use super::decompress::Decompressed;
-use super::error::{CaptureError, Part};
+use super::error::{CaptureError, CapturePart};
 use super::format::GUESS_BYTES;
 
 /// The decompressed input, with its position.
-pub(super) struct Source<R> {
+pub(super) struct CaptureInput<R> {
     input: Decompressed<R>,
     buffer: Vec<u8>,
     start: usize,
@@ -19,7 +19,7 @@ pub(super) struct Source<R> {
     failure: Option<io::Error>,
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> CaptureInput<R> {
     pub(super) fn open(input: R) -> Result<Self, CaptureError> {
         let input =
             Decompressed::open(input).map_err(|source| CaptureError::Read { offset: 0, source })?;
@@ -126,7 +126,7 @@ impl<R: Read> Source<R> {
     /// [`CaptureError::Truncated`] if the content is shorter.
     pub(super) fn read(
         &mut self,
-        part: Part,
+        part: CapturePart,
         data: &mut Vec<u8>,
         len: usize,
     ) -> Result<(), CaptureError> {
@@ -139,7 +139,7 @@ impl<R: Read> Source<R> {
     /// Reads `N` bytes, or returns `None` if the content ends exactly here.
     pub(super) fn header<const N: usize>(
         &mut self,
-        part: Part,
+        part: CapturePart,
     ) -> Result<Option<[u8; N]>, CaptureError> {
         let mut header = [0; N];
         let offset = self.position;
@@ -160,7 +160,10 @@ impl<R: Read> Source<R> {
     }
 
     /// Reads `N` bytes; fewer are an error.
-    pub(super) fn array<const N: usize>(&mut self, part: Part) -> Result<[u8; N], CaptureError> {
+    pub(super) fn array<const N: usize>(
+        &mut self,
+        part: CapturePart,
+    ) -> Result<[u8; N], CaptureError> {
         let offset = self.position;
         self.header(part)?.ok_or(CaptureError::Truncated {
             part,
@@ -171,7 +174,7 @@ impl<R: Read> Source<R> {
     }
 
     /// Skips `len` bytes; fewer are an error.
-    pub(super) fn skip(&mut self, part: Part, len: u64) -> Result<(), CaptureError> {
+    pub(super) fn skip(&mut self, part: CapturePart, len: u64) -> Result<(), CaptureError> {
         let offset = self.position;
         let mut left = len;
         while left > 0 {
@@ -185,7 +188,12 @@ impl<R: Read> Source<R> {
     }
 }
 
-fn check_whole(part: Part, offset: u64, wanted: u64, found: u64) -> Result<(), CaptureError> {
+fn check_whole(
+    part: CapturePart,
+    offset: u64,
+    wanted: u64,
+    found: u64,
+) -> Result<(), CaptureError> {
     if found == wanted {
         Ok(())
     } else {
@@ -213,30 +221,30 @@ mod tests {
 
     #[test]
     fn an_input_error_comes_only_after_the_bytes_before_it() {
-        let mut source = Source::open(Failing(6)).unwrap();
+        let mut source = CaptureInput::open(Failing(6)).unwrap();
         assert_eq!(source.look_ahead(6).0, [5, 4, 3, 2, 1, 0]);
         let mut data = Vec::new();
-        source.read(Part::Packet, &mut data, 6).unwrap();
+        source.read(CapturePart::Packet, &mut data, 6).unwrap();
         assert_eq!(data, [5, 4, 3, 2, 1, 0]);
-        let error = source.read(Part::Packet, &mut data, 1).unwrap_err();
+        let error = source.read(CapturePart::Packet, &mut data, 1).unwrap_err();
         assert!(matches!(error, CaptureError::Read { offset: 6, .. }), "{error}");
     }
 
     #[test]
     fn a_claimed_length_is_not_allocated_before_its_bytes_are_there() {
-        let mut source = Source::open(&b"short"[..]).unwrap();
+        let mut source = CaptureInput::open(&b"short"[..]).unwrap();
         let mut data = Vec::new();
-        let error = source.read(Part::Packet, &mut data, usize::MAX).unwrap_err();
+        let error = source.read(CapturePart::Packet, &mut data, usize::MAX).unwrap_err();
         assert!(matches!(error, CaptureError::Truncated { offset: 0, found: 5, .. }), "{error}");
         assert!(data.capacity() < 1024);
     }
 
     #[test]
     fn skipping_counts_and_ends_with_an_error_at_the_end() {
-        let mut source = Source::open(&[0; 10][..]).unwrap();
-        source.skip(Part::Block, 4).unwrap();
+        let mut source = CaptureInput::open(&[0; 10][..]).unwrap();
+        source.skip(CapturePart::Block, 4).unwrap();
         assert_eq!(source.position(), 4);
-        let error = source.skip(Part::Block, u64::MAX).unwrap_err();
+        let error = source.skip(CapturePart::Block, u64::MAX).unwrap_err();
         assert!(matches!(error, CaptureError::Truncated { offset: 4, found: 6, .. }), "{error}");
     }
 }

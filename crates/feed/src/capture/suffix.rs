@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::compression::Compression;
-use super::format::Format;
+use super::format::CaptureFormat;
 
 /// The layout that a suffix stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamedLayout {
     /// One format.
-    Format(Format),
+    Format(CaptureFormat),
     /// `.bin`: length-prefixed packets, in either byte order.
     Prefixed,
 }
@@ -18,16 +18,16 @@ impl NamedLayout {
     fn from_suffix(suffix: &str) -> Option<Self> {
         match suffix.to_ascii_lowercase().as_str() {
             "bin" => Some(Self::Prefixed),
-            "cap" | "ntar" => Some(Self::Format(Format::Pcap)),
-            "fast" => Some(Self::Format(Format::Raw)),
+            "cap" | "ntar" => Some(Self::Format(CaptureFormat::Pcap)),
+            "fast" => Some(Self::Format(CaptureFormat::Raw)),
             name => name.parse().ok().map(Self::Format),
         }
     }
 
-    fn contains(self, format: Format) -> bool {
+    fn contains(self, format: CaptureFormat) -> bool {
         match self {
             Self::Format(named) => named == format,
-            Self::Prefixed => matches!(format, Format::U32Be | Format::U32Le),
+            Self::Prefixed => matches!(format, CaptureFormat::U32Be | CaptureFormat::U32Le),
         }
     }
 }
@@ -43,7 +43,7 @@ pub struct Suffixes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     suffixes: Suffixes,
-    format: Option<Format>,
+    format: Option<CaptureFormat>,
     compression: Option<Option<Compression>>,
 }
 
@@ -59,10 +59,10 @@ impl Suffixes {
     }
 
     /// Returns the format that a suffix stands for; big-endian lengths for `.bin`.
-    pub const fn format(self) -> Option<Format> {
+    pub const fn format(self) -> Option<CaptureFormat> {
         match self.layout {
             Some(NamedLayout::Format(format)) => Some(format),
-            Some(NamedLayout::Prefixed) => Some(Format::U32Be),
+            Some(NamedLayout::Prefixed) => Some(CaptureFormat::U32Be),
             None => None,
         }
     }
@@ -79,11 +79,11 @@ impl Suffixes {
 
     /// Chooses between formats that the content fits equally well; `None` if the name does not
     /// help.
-    pub(super) fn choose(self, u32be: bool, u32le: bool) -> Option<Format> {
+    pub(super) fn choose(self, u32be: bool, u32le: bool) -> Option<CaptureFormat> {
         match self.layout? {
             NamedLayout::Format(format) => Some(format),
-            NamedLayout::Prefixed if u32be && !u32le => Some(Format::U32Be),
-            NamedLayout::Prefixed if u32le && !u32be => Some(Format::U32Le),
+            NamedLayout::Prefixed if u32be && !u32le => Some(CaptureFormat::U32Be),
+            NamedLayout::Prefixed if u32le && !u32be => Some(CaptureFormat::U32Le),
             NamedLayout::Prefixed => None,
         }
     }
@@ -91,7 +91,7 @@ impl Suffixes {
     /// Compares the suffixes with the actual content.
     pub fn disagreement(
         self,
-        format: Format,
+        format: CaptureFormat,
         compression: Option<Compression>,
     ) -> Option<Disagreement> {
         let is_other = self.layout.is_some_and(|named| !named.contains(format));
@@ -120,7 +120,7 @@ impl fmt::Display for Disagreement {
             (Some(NamedLayout::Format(named)), Some(found)) => {
                 write!(f, "its name says {named}, its content is read as {found}")
             }
-            (Some(NamedLayout::Prefixed), Some(Format::Raw)) => f.write_str(
+            (Some(NamedLayout::Prefixed), Some(CaptureFormat::Raw)) => f.write_str(
                 "its name says length-prefixed packets, but the first lengths of 4 bytes do not fit; its \
                  content is read as raw",
             ),
@@ -136,7 +136,7 @@ impl fmt::Display for Disagreement {
 mod tests {
     use super::*;
 
-    fn told(name: &str, format: Format, compression: Option<Compression>) -> String {
+    fn told(name: &str, format: CaptureFormat, compression: Option<Compression>) -> String {
         let disagreement = Suffixes::of(name).disagreement(format, compression);
         disagreement.map_or_else(String::new, |disagreement| disagreement.to_string())
     }
@@ -145,13 +145,13 @@ mod tests {
     fn names_that_agree_or_say_nothing_are_not_told() {
         let gzip = Some(Compression::Gzip);
         for (name, format, compression) in [
-            ("x.pcap", Format::Pcap, None),
-            ("a.b/x.pcapng.gz", Format::Pcap, gzip),
-            ("x.bin", Format::U32Le, None),
-            ("x.fast", Format::Raw, None),
-            ("x.raw.zst", Format::Raw, Some(Compression::Zstd)),
-            ("x.dat", Format::Pcap, gzip),
-            ("pcap", Format::Raw, None),
+            ("x.pcap", CaptureFormat::Pcap, None),
+            ("a.b/x.pcapng.gz", CaptureFormat::Pcap, gzip),
+            ("x.bin", CaptureFormat::U32Le, None),
+            ("x.fast", CaptureFormat::Raw, None),
+            ("x.raw.zst", CaptureFormat::Raw, Some(Compression::Zstd)),
+            ("x.dat", CaptureFormat::Pcap, gzip),
+            ("pcap", CaptureFormat::Raw, None),
         ] {
             assert_eq!(told(name, format, compression), "", "{name}");
         }
@@ -160,24 +160,24 @@ mod tests {
     #[test]
     fn names_that_disagree_are_told() {
         for (name, format, compression, expected) in [
-            ("x.pcap", Format::Raw, None, "its name says pcap, its content is read as raw"),
+            ("x.pcap", CaptureFormat::Raw, None, "its name says pcap, its content is read as raw"),
             (
                 "x.bin",
-                Format::Pcap,
+                CaptureFormat::Pcap,
                 None,
                 "its name says length-prefixed packets, its content is read as pcap",
             ),
             (
                 "x.bin",
-                Format::Raw,
+                CaptureFormat::Raw,
                 None,
                 "its name says length-prefixed packets, but the first lengths of 4 bytes do not fit; its \
                  content is read as raw",
             ),
-            ("x.dat.gz", Format::Raw, None, "its name says gzip, but it is not compressed"),
+            ("x.dat.gz", CaptureFormat::Raw, None, "its name says gzip, but it is not compressed"),
             (
                 "x.fast.zst",
-                Format::U32Be,
+                CaptureFormat::U32Be,
                 Some(Compression::Gzip),
                 "its name says zstd, its first bytes say gzip; its name says raw, its content is \
                  read as u32be",

@@ -12,7 +12,7 @@ const DIGESTS_MAX: usize = 4096;
 
 /// Packets sent to one destination.
 #[derive(Clone, Debug, Default)]
-struct Sent {
+struct DestinationTraffic {
     packets: u64,
     digests: HashSet<u64>,
 }
@@ -23,12 +23,12 @@ struct Sent {
 /// Memory: hashes of the first 4,096 different payloads of each of at most
 /// [`OTHER_DESTINATIONS_MAX`] destinations.
 #[derive(Clone, Debug, Default)]
-pub struct Survey {
-    sent: BTreeMap<SocketAddr, Sent>,
+pub struct DestinationSurvey {
+    sent: BTreeMap<SocketAddr, DestinationTraffic>,
     packets: u64,
 }
 
-impl Survey {
+impl DestinationSurvey {
     /// Creates an empty survey.
     pub fn new() -> Self {
         Self::default()
@@ -71,7 +71,7 @@ impl Survey {
 
 /// True if at least half of the payloads of the destination with fewer were also sent to the other
 /// one. Different channels share almost none; lines of one channel share all except lost ones.
-fn is_same(first: &Sent, second: &Sent) -> bool {
+fn is_same(first: &DestinationTraffic, second: &DestinationTraffic) -> bool {
     let common = first.digests.intersection(&second.digests).count();
     let least = first.digests.len().min(second.digests.len());
     common > 0 && common * 2 >= least
@@ -81,8 +81,8 @@ fn is_same(first: &Sent, second: &Sent) -> bool {
 mod tests {
     use super::*;
 
-    fn survey(packets: &[(u16, &[u8])]) -> Survey {
-        let mut survey = Survey::new();
+    fn survey(packets: &[(u16, &[u8])]) -> DestinationSurvey {
+        let mut survey = DestinationSurvey::new();
         for (port, bytes) in packets {
             survey.add(&Packet {
                 index: 0,

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
-use super::fragments::Moment;
-use super::options::Limits;
+use super::fragments::CaptureTime;
+use super::options::CaptureLimits;
 use super::packet::StreamPosition;
 use super::statistics::Statistics;
-use super::transport::{Addresses, Segment};
+use super::transport::{TcpSegment, TransportAddresses};
 
 /// Largest distance of a segment from the expected position. A segment further away belongs to a
 /// connection on the same ports whose start was not captured.
@@ -18,7 +18,7 @@ const WINDOW_BYTES_MAX: i64 = 16 << 20;
 
 /// Handling of the payload of the current segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum SegmentDecision {
     /// Return the payload from byte `skip` on.
     Now { skip: usize, stream: StreamPosition },
     /// Return nothing now: the segment is held, or was already returned.
@@ -28,19 +28,19 @@ pub(super) enum Taken {
 /// A held segment that is now due.
 #[derive(Debug)]
 pub(super) struct Due {
-    pub(super) addresses: Addresses,
+    pub(super) addresses: TransportAddresses,
     pub(super) bytes: Vec<u8>,
     /// Bytes at the start of `bytes` that were returned before.
     pub(super) skip: usize,
     pub(super) stream: StreamPosition,
-    pub(super) moment: Moment,
+    pub(super) moment: CaptureTime,
     pub(super) file_offset: u64,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldSegment {
     bytes: Vec<u8>,
-    moment: Moment,
+    moment: CaptureTime,
     file_offset: u64,
 }
 
@@ -54,7 +54,7 @@ struct Flow {
     /// Offset at which the sender ended its stream (FIN).
     end_offset: Option<u64>,
     joined_midway: bool,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, HeldSegment>,
     held_bytes: usize,
     last_record: u64,
 }
@@ -104,7 +104,7 @@ impl Flow {
         }
     }
 
-    fn hold(&mut self, offset: u64, held: Held) {
+    fn hold(&mut self, offset: u64, held: HeldSegment) {
         let len = held.bytes.len();
         if self.held.get(&offset).is_some_and(|before| before.bytes.len() >= len) {
             return;
@@ -118,7 +118,7 @@ impl Flow {
     /// Takes the next held segment: one that continues the stream, or any if `over_hole`.
     fn take_next(
         &mut self,
-        addresses: Addresses,
+        addresses: TransportAddresses,
         over_hole: bool,
         statistics: &mut Statistics,
     ) -> Option<Due> {
@@ -128,7 +128,7 @@ impl Flow {
             if offset > self.next_offset && !over_hole {
                 return None;
             }
-            let Held { bytes, moment, file_offset } = entry.remove();
+            let HeldSegment { bytes, moment, file_offset } = entry.remove();
             self.held_bytes -= bytes.len();
             let skip = usize::try_from(self.next_offset.saturating_sub(offset));
             let Some(skip) = skip.ok().filter(|skip| *skip < bytes.len()) else {
@@ -151,11 +151,11 @@ impl Flow {
 /// The TCP streams of a capture.
 #[derive(Debug)]
 pub(super) struct Flows {
-    flows: BTreeMap<Addresses, Flow>,
+    flows: BTreeMap<TransportAddresses, Flow>,
     /// The flow whose held segments may continue it now, and whether its next hole may be skipped.
-    draining: Option<(Addresses, bool)>,
+    draining: Option<(TransportAddresses, bool)>,
     /// Ended flows: their held segments are returned in spite of holes.
-    ending: VecDeque<(Addresses, Flow)>,
+    ending: VecDeque<(TransportAddresses, Flow)>,
     flows_seen: u64,
     flows_max: usize,
     held_bytes_max: usize,
@@ -163,7 +163,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    pub(super) const fn new(limits: &Limits) -> Self {
+    pub(super) const fn new(limits: &CaptureLimits) -> Self {
         Self {
             flows: BTreeMap::new(),
             draining: None,
@@ -184,24 +184,24 @@ impl Flows {
     /// again afterwards.
     pub(super) fn accept(
         &mut self,
-        addresses: Addresses,
-        segment: Segment,
+        addresses: TransportAddresses,
+        segment: TcpSegment,
         payload: &[u8],
-        (moment, file_offset): (Moment, u64),
+        (moment, file_offset): (CaptureTime, u64),
         statistics: &mut Statistics,
-    ) -> Taken {
+    ) -> SegmentDecision {
         let seq_num = segment.seq_num.wrapping_add(u32::from(segment.syn));
         if payload.is_empty() && !segment.syn {
             if let Some(flow) = self.flows.get_mut(&addresses).filter(|_| segment.fin) {
                 flow.ends_at(seq_num);
             }
-            return Taken::Later;
+            return SegmentDecision::Later;
         }
         self.open(addresses, segment.syn, seq_num, moment.record);
-        let Some(flow) = self.flows.get_mut(&addresses) else { return Taken::Later };
+        let Some(flow) = self.flows.get_mut(&addresses) else { return SegmentDecision::Later };
         flow.last_record = moment.record;
         if payload.is_empty() {
-            return Taken::Later;
+            return SegmentDecision::Later;
         }
         if segment.fin {
             flow.ends_at(seq_num.wrapping_add(payload.len() as u32));
@@ -210,24 +210,24 @@ impl Flows {
         let distance = flow.distance(seq_num);
         if distance > 0 {
             let offset = flow.next_offset + distance.unsigned_abs();
-            flow.hold(offset, Held { bytes: payload.to_vec(), moment, file_offset });
+            flow.hold(offset, HeldSegment { bytes: payload.to_vec(), moment, file_offset });
             if flow.held_bytes > self.held_bytes_max || flow.held.len() > self.held_segments_max {
                 self.draining = Some((addresses, true));
             }
-            return Taken::Later;
+            return SegmentDecision::Later;
         }
         flow.count_before_start(distance.unsigned_abs(), payload.len(), statistics);
         let skip = usize::try_from(distance.unsigned_abs()).unwrap_or(usize::MAX);
         if skip >= payload.len() {
             statistics.tcp_retransmitted += 1;
-            return Taken::Later;
+            return SegmentDecision::Later;
         }
         let stream = flow.position(0);
         flow.advance(flow.next_offset + (payload.len() - skip) as u64);
         if !flow.held.is_empty() {
             self.draining = Some((addresses, false));
         }
-        Taken::Now { skip, stream }
+        SegmentDecision::Now { skip, stream }
     }
 
     /// Returns the next held segment that is due.
@@ -255,7 +255,7 @@ impl Flows {
     }
 
     /// Ensures that a flow exists for a segment at `seq_num`.
-    fn open(&mut self, addresses: Addresses, syn: bool, seq_num: u32, record: u64) {
+    fn open(&mut self, addresses: TransportAddresses, syn: bool, seq_num: u32, record: u64) {
         if let Some(flow) = self.flows.get(&addresses) {
             let belongs = match syn {
                 true => flow.first_seq_num == seq_num && !flow.joined_midway,
@@ -286,7 +286,7 @@ impl Flows {
         self.flows.insert(addresses, flow);
     }
 
-    fn end(&mut self, addresses: Addresses) {
+    fn end(&mut self, addresses: TransportAddresses) {
         if let Some(flow) = self.flows.remove(&addresses) {
             self.ending.push_back((addresses, flow));
         }
@@ -297,8 +297,11 @@ impl Flows {
 mod tests {
     use super::*;
 
-    fn addresses(port: u16) -> Addresses {
-        Addresses { source: ([10, 0, 0, 1], port).into(), destination: ([10, 0, 0, 2], 80).into() }
+    fn addresses(port: u16) -> TransportAddresses {
+        TransportAddresses {
+            source: ([10, 0, 0, 1], port).into(),
+            destination: ([10, 0, 0, 2], 80).into(),
+        }
     }
 
     /// An output: flow, offset, bytes lost before, bytes.
@@ -312,19 +315,19 @@ mod tests {
     }
 
     impl Tested {
-        fn new(limits: &Limits) -> Self {
+        fn new(limits: &CaptureLimits) -> Self {
             let statistics = Statistics::default();
             Self { flows: Flows::new(limits), statistics, record: 0, pieces: Vec::new() }
         }
 
         fn segment(&mut self, port: u16, seq_num: u32, syn: bool, payload: &[u8]) -> &mut Self {
-            let moment = Moment { timestamp_ns: None, record: self.record };
+            let moment = CaptureTime { timestamp_ns: None, record: self.record };
             self.record += 1;
-            let segment = Segment { seq_num, syn, fin: false };
+            let segment = TcpSegment { seq_num, syn, fin: false };
             let place = (moment, 0);
             let taken =
                 self.flows.accept(addresses(port), segment, payload, place, &mut self.statistics);
-            if let Taken::Now { skip, stream } = taken {
+            if let SegmentDecision::Now { skip, stream } = taken {
                 self.keep(stream, &payload[skip..]);
             }
             self.drain()
@@ -343,7 +346,7 @@ mod tests {
     }
 
     fn tested() -> Tested {
-        Tested::new(&Limits::default())
+        Tested::new(&CaptureLimits::default())
     }
 
     #[test]
@@ -368,9 +371,9 @@ mod tests {
     #[test]
     fn what_is_missing_at_the_end_and_what_comes_before_the_start_is_counted() {
         let mut tested = tested();
-        let moment = || (Moment { timestamp_ns: None, record: 0 }, 0);
+        let moment = || (CaptureTime { timestamp_ns: None, record: 0 }, 0);
         let fin = |tested: &mut Tested, port, seq_num, payload: &[u8]| {
-            let segment = Segment { seq_num, syn: false, fin: true };
+            let segment = TcpSegment { seq_num, syn: false, fin: true };
             let Tested { flows, statistics, .. } = tested;
             flows.accept(addresses(port), segment, payload, moment(), statistics);
             tested.drain();
@@ -397,7 +400,8 @@ mod tests {
 
     #[test]
     fn a_hole_is_declared_when_too_much_waits_behind_it() {
-        let mut tested = Tested::new(&Limits { tcp_held_bytes_max: 5, ..Limits::default() });
+        let mut tested =
+            Tested::new(&CaptureLimits { tcp_held_bytes_max: 5, ..CaptureLimits::default() });
         tested.segment(1, 0, false, b"ab").segment(1, 4, false, b"ef").segment(1, 6, false, b"gh");
         assert_eq!(tested.pieces.len(), 1);
         tested.segment(1, 10, false, b"kl");
@@ -434,7 +438,8 @@ mod tests {
 
     #[test]
     fn the_flow_longest_silent_is_let_go_with_what_it_holds() {
-        let mut tested = Tested::new(&Limits { tcp_flows_max: 2, ..Limits::default() });
+        let mut tested =
+            Tested::new(&CaptureLimits { tcp_flows_max: 2, ..CaptureLimits::default() });
         tested.segment(1, 0, false, b"a").segment(1, 5, false, b"f");
         tested.segment(2, 0, false, b"b").segment(3, 0, false, b"c");
         assert_eq!(tested.flows.flows.len(), 2);

@@ -6,14 +6,14 @@ use etherparse::{IpNumber, TcpSlice, UdpSlice};
 
 /// Sender and receiver of a datagram or segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Addresses {
+pub(super) struct TransportAddresses {
     pub(super) source: SocketAddr,
     pub(super) destination: SocketAddr,
 }
 
 /// Header fields of a TCP segment that place it in the stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
+pub(super) struct TcpSegment {
     pub(super) seq_num: u32,
     pub(super) syn: bool,
     pub(super) fin: bool,
@@ -21,15 +21,15 @@ pub(super) struct Segment {
 
 /// Content of an IP packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Transport<'a> {
+pub(super) enum TransportPayload<'a> {
     Udp {
-        addresses: Addresses,
+        addresses: TransportAddresses,
         payload: &'a [u8],
         missing_bytes: usize,
     },
     Tcp {
-        addresses: Addresses,
-        segment: Segment,
+        addresses: TransportAddresses,
+        segment: TcpSegment,
         payload: &'a [u8],
     },
     Other,
@@ -43,32 +43,32 @@ pub(super) fn parse_transport<'a>(
     source: IpAddr,
     destination: IpAddr,
     payload: &'a [u8],
-) -> Transport<'a> {
+) -> TransportPayload<'a> {
     let parsed = match protocol {
         IpNumber::UDP => parse_udp(source, destination, payload),
         IpNumber::TCP => parse_tcp(source, destination, payload),
-        _ => return Transport::Other,
+        _ => return TransportPayload::Other,
     };
-    parsed.unwrap_or(Transport::Short)
+    parsed.unwrap_or(TransportPayload::Short)
 }
 
-fn parse_udp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<Transport<'_>> {
+fn parse_udp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<TransportPayload<'_>> {
     let datagram = UdpSlice::from_slice_lax(payload).ok()?;
     let missing_bytes = usize::from(datagram.length()).saturating_sub(datagram.slice().len());
-    let addresses = Addresses {
+    let addresses = TransportAddresses {
         source: SocketAddr::new(source, datagram.source_port()),
         destination: SocketAddr::new(destination, datagram.destination_port()),
     };
-    Some(Transport::Udp { addresses, payload: datagram.payload(), missing_bytes })
+    Some(TransportPayload::Udp { addresses, payload: datagram.payload(), missing_bytes })
 }
 
-fn parse_tcp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<Transport<'_>> {
+fn parse_tcp(source: IpAddr, destination: IpAddr, payload: &[u8]) -> Option<TransportPayload<'_>> {
     let tcp = TcpSlice::from_slice(payload).ok()?;
-    let addresses = Addresses {
+    let addresses = TransportAddresses {
         source: SocketAddr::new(source, tcp.source_port()),
         destination: SocketAddr::new(destination, tcp.destination_port()),
     };
     let (seq_num, syn, fin) = (tcp.sequence_number(), tcp.syn(), tcp.fin());
-    let segment = Segment { seq_num, syn, fin };
-    Some(Transport::Tcp { addresses, segment, payload: tcp.payload() })
+    let segment = TcpSegment { seq_num, syn, fin };
+    Some(TransportPayload::Tcp { addresses, segment, payload: tcp.payload() })
 }

@@ -2,7 +2,7 @@
 
 use etherparse::{IpNumber, UdpSlice};
 
-use super::link::{ETHER_TYPE_BRIDGED, Frame, behind_tunnel};
+use super::link::{ETHER_TYPE_BRIDGED, LinkFrame, behind_tunnel};
 use crate::endian::array_at;
 
 /// Most nested tunnels that are followed.
@@ -52,8 +52,8 @@ pub(super) fn look_inside<'a>(
         _ => return Inside::NoTunnel,
     };
     match behind_tunnel(ether_type, content) {
-        Frame::Ip(offset) => content.get(offset..).map_or(Inside::Unknown, Inside::Ip),
-        Frame::NotIp | Frame::UnknownInside | Frame::Short => Inside::Unknown,
+        LinkFrame::Ip(offset) => content.get(offset..).map_or(Inside::Unknown, Inside::Ip),
+        LinkFrame::NotIp | LinkFrame::UnknownInside | LinkFrame::Short => Inside::Unknown,
     }
 }
 

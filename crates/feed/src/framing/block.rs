@@ -4,7 +4,7 @@ use super::{Framing, FramingError, read_message_header};
 
 /// The bytes of messages after a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct BlockBounds {
     /// Offset of the first message.
     pub start: usize,
     /// End of the messages; the end of the bytes if the header has no length.
@@ -23,7 +23,7 @@ pub fn next_block(
     framing: &Framing,
     bytes: &[u8],
     at: usize,
-) -> Result<Option<Block>, FramingError> {
+) -> Result<Option<BlockBounds>, FramingError> {
     let header = framing.header_before_message();
     let Some(bounds) = read_message_header(header, bytes, at)? else { return Ok(None) };
     let start = at + bounds.header_bytes;
@@ -33,5 +33,5 @@ pub fn next_block(
     };
     let has_length = bounds.message_bytes.is_some();
     let is_one_message = !has_length && !header.is_none();
-    Ok(end.map(|end| Block { start, end, has_length, is_one_message }))
+    Ok(end.map(|end| BlockBounds { start, end, has_length, is_one_message }))
 }

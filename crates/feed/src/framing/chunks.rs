@@ -4,7 +4,7 @@ use super::error::FramingErrorKind;
 
 /// One chunk of a message: `number` of `count`, from 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunk<'a> {
+pub(super) struct MessageChunk<'a> {
     pub(super) seq_num: Option<u64>,
     pub(super) count: u64,
     pub(super) number: u64,
@@ -14,7 +14,7 @@ pub(super) struct Chunk<'a> {
     pub(super) message_bytes: Option<u64>,
 }
 
-impl Chunk<'_> {
+impl MessageChunk<'_> {
     /// Checks the numbers of the chunk.
     pub(super) const fn check(&self) -> Result<(), FramingErrorKind> {
         let Self { number, count, .. } = *self;
@@ -27,7 +27,7 @@ impl Chunk<'_> {
 
 /// A message of which some chunks have arrived.
 #[derive(Debug)]
-struct Begun {
+struct ChunkProgress {
     seq_num: Option<u64>,
     count: u64,
     arrived: u64,
@@ -36,7 +36,7 @@ struct Begun {
 /// Reassembles one message at a time; chunks arrive in order.
 #[derive(Debug, Default)]
 pub(super) struct ChunkAssembly {
-    begun: Option<Begun>,
+    begun: Option<ChunkProgress>,
     bytes: Vec<u8>,
     /// Sequence number of the message completed last: a repeated chunk of it is not new.
     completed: Option<u64>,
@@ -47,7 +47,7 @@ impl ChunkAssembly {
     /// Without sequence numbers, a first chunk begins another message.
     pub(super) fn abandon_unless_continued(
         &mut self,
-        next: Option<&Chunk<'_>>,
+        next: Option<&MessageChunk<'_>>,
     ) -> Result<(), FramingErrorKind> {
         let abandoned = self.begun.take_if(|begun| {
             !next.is_some_and(|chunk| {
@@ -55,7 +55,7 @@ impl ChunkAssembly {
             })
         });
         match abandoned {
-            Some(Begun { arrived, count, .. }) => {
+            Some(ChunkProgress { arrived, count, .. }) => {
                 Err(FramingErrorKind::ChunksMissing { arrived, count })
             }
             None => Ok(()),
@@ -66,10 +66,10 @@ impl ChunkAssembly {
     /// them.
     pub(super) fn add(
         &mut self,
-        chunk: &Chunk<'_>,
+        chunk: &MessageChunk<'_>,
         len_max: usize,
     ) -> Result<Option<&[u8]>, FramingErrorKind> {
-        let Chunk { seq_num, count, number, .. } = *chunk;
+        let MessageChunk { seq_num, count, number, .. } = *chunk;
         let arrived = match &self.begun {
             Some(begun) => begun.arrived,
             None if number == 1 => {
@@ -92,7 +92,7 @@ impl ChunkAssembly {
             return Err(FramingErrorKind::MessageTooLong { len_max });
         }
         self.bytes.extend_from_slice(chunk.bytes);
-        self.begun = Some(Begun { seq_num, count, arrived: number });
+        self.begun = Some(ChunkProgress { seq_num, count, arrived: number });
         if number < count {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ const NUMBER_BYTES_MAX: usize = 8;
 
 /// When all dictionaries are reset, besides the resets that messages themselves carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ResetPolicy {
+pub enum FramingResetPolicy {
     /// Before every message, and wherever [`Template`](Self::Template) resets.
     Message,
     /// Never; the reset attributes of templates are ignored too.
@@ -170,10 +170,10 @@ impl Error for FramingConfigError {}
 ///
 /// ```
 /// use tickwire_feed::Endian;
-/// use tickwire_feed::framing::{Framing, NumberField, ResetPolicy};
+/// use tickwire_feed::framing::{Framing, FramingResetPolicy, NumberField};
 ///
 /// let seq_num = NumberField::new(0, 4, Endian::Big)?;
-/// let framing = Framing::new().preamble(5)?.seq_num(seq_num)?.reset(ResetPolicy::Packet);
+/// let framing = Framing::new().preamble(5)?.seq_num(seq_num)?.reset(FramingResetPolicy::Packet);
 /// assert_eq!(framing.to_string(), "preamble=5,seq=0:4:be,reset=packet");
 /// assert!(Framing::new().preamble(3)?.seq_num(seq_num).is_err());
 /// # Ok::<(), tickwire_feed::framing::FramingConfigError>(())
@@ -186,7 +186,7 @@ pub struct Framing {
     pub(super) chunks: Option<ChunkFields>,
     pub(super) envelope: Envelope,
     pub(super) message_header: MessageHeader,
-    pub(super) reset: ResetPolicy,
+    pub(super) reset: FramingResetPolicy,
     pub(super) reset_template: Option<u32>,
 }
 
@@ -199,7 +199,7 @@ impl Default for Framing {
             chunks: None,
             envelope: Envelope::Bare,
             message_header: MessageHeader::None,
-            reset: ResetPolicy::Template,
+            reset: FramingResetPolicy::Template,
             reset_template: None,
         }
     }
@@ -285,7 +285,7 @@ impl Framing {
     }
 
     /// Sets when dictionaries are reset.
-    pub const fn reset(mut self, policy: ResetPolicy) -> Self {
+    pub const fn reset(mut self, policy: FramingResetPolicy) -> Self {
         self.reset = policy;
         self
     }
@@ -334,18 +334,18 @@ impl Framing {
     }
 
     /// Returns when dictionaries are reset.
-    pub const fn reset_policy(&self) -> ResetPolicy {
+    pub const fn reset_policy(&self) -> FramingResetPolicy {
         self.reset
     }
 
     /// Returns the template whose messages reset all dictionaries; none with
-    /// [`ResetPolicy::Never`].
+    /// [`FramingResetPolicy::Never`].
     pub const fn reset_template_id(&self) -> Option<u32> {
         match self.reset {
-            ResetPolicy::Never => None,
-            ResetPolicy::Message | ResetPolicy::Packet | ResetPolicy::Template => {
-                self.reset_template
-            }
+            FramingResetPolicy::Never => None,
+            FramingResetPolicy::Message
+            | FramingResetPolicy::Packet
+            | FramingResetPolicy::Template => self.reset_template,
         }
     }
 
@@ -400,6 +400,6 @@ mod tests {
     fn never_means_that_no_template_resets() {
         let framing = Framing::new().reset_template(120);
         assert_eq!(framing.reset_template_id(), Some(120));
-        assert_eq!(framing.reset(ResetPolicy::Never).reset_template_id(), None);
+        assert_eq!(framing.reset(FramingResetPolicy::Never).reset_template_id(), None);
     }
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::slice;
 
-use super::chunks::{Chunk, ChunkAssembly};
-use super::description::{ChunkFields, Envelope, Framing, ResetPolicy};
+use super::chunks::{ChunkAssembly, MessageChunk};
+use super::description::{ChunkFields, Envelope, Framing, FramingResetPolicy};
 use super::error::{FramingError, FramingErrorKind};
-use super::part_stream::{Measured, PartStream, counted};
+use super::part_stream::{PacketBounds, PartStream, counted};
 use super::step::{Blocks, is_fixt};
 use super::step_stream::StepStream;
 
@@ -28,13 +28,13 @@ pub struct Segment<'a> {
     /// The sequence number in the preamble, or MsgSeqNum (34) of the FIXT message.
     pub seq_num: Option<u64>,
     /// True if all dictionaries must be reset before these bytes are decoded. With
-    /// [`ResetPolicy::Message`] they must also be reset before each further message in them.
+    /// [`FramingResetPolicy::Message`] they must also be reset before each further message in them.
     pub reset_before: bool,
 }
 
 /// A found segment, as ranges.
 #[derive(Clone, Debug)]
-struct Found {
+struct SegmentLocation {
     preamble: Range<usize>,
     offset: usize,
     range: Range<usize>,
@@ -69,7 +69,7 @@ pub struct Framer {
     parts: PartStream,
     /// True if packets are parts of a stream.
     is_stream: bool,
-    found: Vec<Result<Found, FramingError>>,
+    found: Vec<Result<SegmentLocation, FramingError>>,
 }
 
 impl Framer {
@@ -158,7 +158,7 @@ impl Framer {
                 self.split_parts(piece, |bytes| {
                     let preamble = bytes.get(..preamble_bytes)?;
                     let len = length.number_in(preamble).unwrap_or_default();
-                    Some(Measured { skip: 0, preamble: preamble_bytes, len })
+                    Some(PacketBounds { skip: 0, preamble: preamble_bytes, len })
                 })
             }
             (Envelope::Counted, _) => self.split_parts(piece, counted),
@@ -171,7 +171,7 @@ impl Framer {
     fn split_parts(
         &mut self,
         piece: &[u8],
-        measure: impl Fn(&[u8]) -> Option<Measured>,
+        measure: impl Fn(&[u8]) -> Option<PacketBounds>,
     ) -> Segments<'_> {
         self.found.clear();
         self.joined.clear();
@@ -206,7 +206,7 @@ impl Framer {
         self.stream.append(piece);
         while let Some(block) = self.stream.next_block(self.message_bytes_max) {
             let reset_before = self.is_reset_next();
-            self.found.push(block.map(|block| Found {
+            self.found.push(block.map(|block| SegmentLocation {
                 preamble: 0..0,
                 offset: self.stream.base().wrapping_add(block.range.start),
                 range: block.range,
@@ -236,8 +236,8 @@ impl Framer {
         let mut offset = 0;
         while offset < packet.len() {
             let rest = packet.get(offset..).unwrap_or_default();
-            let endless = Measured { skip: rest.len(), preamble: 0, len: u64::MAX };
-            let Measured { skip, len, .. } = counted(rest).unwrap_or(endless);
+            let endless = PacketBounds { skip: rest.len(), preamble: 0, len: u64::MAX };
+            let PacketBounds { skip, len, .. } = counted(rest).unwrap_or(endless);
             let start = offset + skip;
             let found = packet.len() - start;
             let split = match usize::try_from(len).ok().filter(|&len| len <= found) {
@@ -296,7 +296,7 @@ impl Framer {
         let range = content..content + len.min(rest.len());
 
         let bytes = packet.get(range.clone()).unwrap_or_default();
-        let chunk = split.map(|(count, number)| Chunk {
+        let chunk = split.map(|(count, number)| MessageChunk {
             seq_num,
             count,
             number,
@@ -317,7 +317,7 @@ impl Framer {
 
     fn add_chunk(
         &mut self,
-        chunk: &Chunk<'_>,
+        chunk: &MessageChunk<'_>,
         preamble: Range<usize>,
     ) -> Result<(), FramingErrorKind> {
         chunk.check()?;
@@ -327,23 +327,37 @@ impl Framer {
         let range = start..self.joined.len();
         let offset = preamble.end;
         let (joined, seq_num, reset_before) = (true, chunk.seq_num, self.is_reset_next());
-        self.found.push(Ok(Found { preamble, offset, range, joined, seq_num, reset_before }));
+        self.found.push(Ok(SegmentLocation {
+            preamble,
+            offset,
+            range,
+            joined,
+            seq_num,
+            reset_before,
+        }));
         Ok(())
     }
 
     fn push(&mut self, preamble: Range<usize>, range: Range<usize>, seq_num: Option<u64>) {
         let (joined, offset, reset_before) = (false, range.start, self.is_reset_next());
-        self.found.push(Ok(Found { preamble, offset, range, joined, seq_num, reset_before }));
+        self.found.push(Ok(SegmentLocation {
+            preamble,
+            offset,
+            range,
+            joined,
+            seq_num,
+            reset_before,
+        }));
     }
 
     /// True if dictionaries are reset before the next segment of the packet.
     fn is_reset_next(&self) -> bool {
         match self.framing.reset {
-            ResetPolicy::Never | ResetPolicy::Template => false,
-            ResetPolicy::Message => true,
+            FramingResetPolicy::Never | FramingResetPolicy::Template => false,
+            FramingResetPolicy::Message => true,
             // The unit that other feeds send as a packet is here a block in a FIXT message, and in
             // a stream the bytes after a preamble.
-            ResetPolicy::Packet => {
+            FramingResetPolicy::Packet => {
                 self.framing.envelope != Envelope::Bare
                     || self.is_stream
                     || !self.found.iter().any(Result::is_ok)
@@ -353,7 +367,7 @@ impl Framer {
 }
 
 /// Converts an offset in the held bytes to one in the stream, in which they begin at `base`.
-fn shift(found: &mut Result<Found, FramingError>, base: usize) {
+fn shift(found: &mut Result<SegmentLocation, FramingError>, base: usize) {
     match found {
         Ok(found) => found.offset = base.wrapping_add(found.offset),
         Err(error) => error.offset = base.wrapping_add(error.offset),
@@ -367,7 +381,7 @@ fn chunk_numbers(fields: ChunkFields, preamble: &[u8]) -> Option<(u64, u64)> {
 /// The segments and errors of one packet.
 #[derive(Debug)]
 pub struct Segments<'a> {
-    found: slice::Iter<'a, Result<Found, FramingError>>,
+    found: slice::Iter<'a, Result<SegmentLocation, FramingError>>,
     packet: &'a [u8],
     joined: &'a [u8],
 }
@@ -689,9 +703,9 @@ mod tests {
             let mut framer = Framer::new(b3.reset(policy));
             framer.split(&packet).map(|segment| segment.unwrap().reset_before).collect::<Vec<_>>()
         };
-        assert_eq!(resets(ResetPolicy::Packet), [true, false]);
-        assert_eq!(resets(ResetPolicy::Message), [true, true]);
-        assert_eq!(resets(ResetPolicy::Template), [false, false]);
-        assert_eq!(resets(ResetPolicy::Never), [false, false]);
+        assert_eq!(resets(FramingResetPolicy::Packet), [true, false]);
+        assert_eq!(resets(FramingResetPolicy::Message), [true, true]);
+        assert_eq!(resets(FramingResetPolicy::Template), [false, false]);
+        assert_eq!(resets(FramingResetPolicy::Never), [false, false]);
     }
 }

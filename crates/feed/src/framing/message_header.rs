@@ -104,7 +104,8 @@ pub fn read_message_header(
     bytes: &[u8],
     position: usize,
 ) -> Result<Option<MessageBounds>, FramingError> {
-    let mut cursor = Cursor { bytes: bytes.get(position..).unwrap_or_default(), position, read: 0 };
+    let mut cursor =
+        HeaderCursor { bytes: bytes.get(position..).unwrap_or_default(), position, read: 0 };
     let Some(len) = cursor.block_length(header)? else { return Ok(None) };
     let message_bytes = match len {
         None => None,
@@ -123,22 +124,22 @@ fn check_length(offset: usize, len: u64) -> Result<usize, FramingError> {
 }
 
 /// A header, of which `read` bytes have been read.
-struct Cursor<'a> {
+struct HeaderCursor<'a> {
     bytes: &'a [u8],
     position: usize,
     read: usize,
 }
 
 /// A number and its offset.
-type Placed = (usize, u64);
+type NumberAtOffset = (usize, u64);
 
-impl Cursor<'_> {
+impl HeaderCursor<'_> {
     /// Reads the whole header; returns its block length, if it has one. The outer `None` means that
     /// bytes are missing.
     fn block_length(
         &mut self,
         header: MessageHeader,
-    ) -> Result<Option<Option<Placed>>, FramingError> {
+    ) -> Result<Option<Option<NumberAtOffset>>, FramingError> {
         match header {
             MessageHeader::None => Ok(Some(None)),
             MessageHeader::Fixed { prefix_bytes, length_bytes, endian, suffix_bytes } => {
@@ -162,7 +163,7 @@ impl Cursor<'_> {
         length_bytes: usize,
         endian: Endian,
         suffix_bytes: usize,
-    ) -> Option<Option<Placed>> {
+    ) -> Option<Option<NumberAtOffset>> {
         let length = self.bytes.get(prefix_bytes..)?.get(..length_bytes)?;
         self.bytes.get(prefix_bytes + length_bytes..)?.get(..suffix_bytes)?;
         self.read = prefix_bytes + length_bytes + suffix_bytes;

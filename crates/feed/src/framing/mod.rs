@@ -21,10 +21,10 @@ mod step;
 mod step_stream;
 mod text;
 
-pub use block::{Block, next_block};
+pub use block::{BlockBounds, next_block};
 pub use description::{
-    ChunkFields, Envelope, Framing, FramingConfigError, NumberField, PREAMBLE_BYTES_MAX,
-    ResetPolicy,
+    ChunkFields, Envelope, Framing, FramingConfigError, FramingResetPolicy, NumberField,
+    PREAMBLE_BYTES_MAX,
 };
 pub use error::{FramingError, FramingErrorKind};
 pub use framer::{Framer, MESSAGE_BYTES_MAX_DEFAULT, Segment, Segments};

@@ -4,7 +4,7 @@ use super::error::{FramingError, FramingErrorKind};
 use std::ops::Range;
 
 /// Bounds of a packet, from the start of its length or preamble.
-pub(super) struct Measured {
+pub(super) struct PacketBounds {
     /// Bytes before it that are no part of it.
     pub skip: usize,
     /// Bytes of its preamble that the length does not count.
@@ -18,15 +18,15 @@ const INTEGER_BYTES_MAX: usize = 10;
 
 /// Measures a packet after its length, a FAST integer; `None` if the length is incomplete. A length
 /// without a stop bit counts as longer than any limit.
-pub(super) fn counted(bytes: &[u8]) -> Option<Measured> {
+pub(super) fn counted(bytes: &[u8]) -> Option<PacketBounds> {
     let mut len = 0_u64;
     for (index, byte) in bytes.iter().take(INTEGER_BYTES_MAX).enumerate() {
         len = len.checked_mul(128).map_or(u64::MAX, |len| len | u64::from(byte & 0x7f));
         if byte & 0x80 != 0 {
-            return Some(Measured { skip: index + 1, preamble: 0, len });
+            return Some(PacketBounds { skip: index + 1, preamble: 0, len });
         }
     }
-    let endless = Measured { skip: INTEGER_BYTES_MAX, preamble: 0, len: u64::MAX };
+    let endless = PacketBounds { skip: INTEGER_BYTES_MAX, preamble: 0, len: u64::MAX };
     (bytes.len() >= INTEGER_BYTES_MAX).then_some(endless)
 }
 
@@ -60,12 +60,12 @@ impl PartStream {
     /// [`FramingErrorKind::PacketTooLong`] above `len_max` bytes; the rest of the stream is lost.
     pub(super) fn next_packet(
         &mut self,
-        measure: impl Fn(&[u8]) -> Option<Measured>,
+        measure: impl Fn(&[u8]) -> Option<PacketBounds>,
         len_max: usize,
     ) -> Result<Option<Range<usize>>, FramingError> {
         let start = self.split;
         let rest = self.held.get(start..).unwrap_or_default();
-        let Some(Measured { skip, preamble, len }) = measure(rest) else { return Ok(None) };
+        let Some(PacketBounds { skip, preamble, len }) = measure(rest) else { return Ok(None) };
         if len > len_max as u64 {
             let offset = self.base.wrapping_add(start);
             self.lose();

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use super::description::{ChunkFields, Envelope, Framing, NumberField, ResetPolicy};
+use super::description::{ChunkFields, Envelope, Framing, FramingResetPolicy, NumberField};
 use super::message_header::MessageHeader;
 use crate::endian::Endian;
 
@@ -32,7 +32,7 @@ pub enum Preset {
 }
 
 /// Names, description and framing of a preset.
-struct Entry {
+struct PresetEntry {
     preset: Preset,
     name: &'static str,
     aliases: &'static [&'static str],
@@ -47,7 +47,7 @@ const BARE: Framing = Framing {
     chunks: None,
     envelope: Envelope::Bare,
     message_header: MessageHeader::None,
-    reset: ResetPolicy::Template,
+    reset: FramingResetPolicy::Template,
     reset_template: None,
 };
 
@@ -58,8 +58,8 @@ const fn field(offset: usize, width: usize, endian: Endian) -> NumberField {
     }
 }
 
-const ENTRIES: [Entry; 9] = [
-    Entry {
+const ENTRIES: [PresetEntry; 9] = [
+    PresetEntry {
         preset: Preset::Cme,
         name: "cme",
         aliases: &["cme-fast", "cme-mdp2"],
@@ -68,11 +68,11 @@ const ENTRIES: [Entry; 9] = [
         framing: Framing {
             preamble_bytes: 5,
             seq_num: Some(field(0, 4, Endian::Big)),
-            reset: ResetPolicy::Packet,
+            reset: FramingResetPolicy::Packet,
             ..BARE
         },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::MoexAsts,
         name: "moex-asts",
         aliases: &["asts", "moex"],
@@ -81,11 +81,11 @@ const ENTRIES: [Entry; 9] = [
         framing: Framing {
             preamble_bytes: 4,
             seq_num: Some(field(0, 4, Endian::Little)),
-            reset: ResetPolicy::Packet,
+            reset: FramingResetPolicy::Packet,
             ..BARE
         },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::MoexSpectra,
         name: "moex-spectra",
         aliases: &["spectra"],
@@ -94,11 +94,11 @@ const ENTRIES: [Entry; 9] = [
         framing: Framing {
             preamble_bytes: 4,
             seq_num: Some(field(0, 4, Endian::Little)),
-            reset: ResetPolicy::Packet,
+            reset: FramingResetPolicy::Packet,
             ..BARE
         },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::MoexForts,
         name: "moex-forts",
         aliases: &["forts"],
@@ -106,7 +106,7 @@ const ENTRIES: [Entry; 9] = [
                       dictionaries are reset where templates say, by their reset attribute.",
         framing: BARE,
     },
-    Entry {
+    PresetEntry {
         preset: Preset::B3Umdf,
         name: "b3-umdf",
         aliases: &["b3", "umdf", "bvmf"],
@@ -121,11 +121,11 @@ const ENTRIES: [Entry; 9] = [
                 count: field(4, 2, Endian::Big),
                 number: field(6, 2, Endian::Big),
             }),
-            reset: ResetPolicy::Message,
+            reset: FramingResetPolicy::Message,
             ..BARE
         },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::EurexT7,
         name: "eurex-t7",
         aliases: &["eurex", "t7", "xetra-t7", "bse", "mcx"],
@@ -135,26 +135,26 @@ const ENTRIES: [Entry; 9] = [
                       packet starts with both, so all dictionaries are reset before it too: a \
                       failure stays in its packet. Many messages; the template id is left out \
                       where it repeats.",
-        framing: Framing { reset: ResetPolicy::Packet, reset_template: Some(120), ..BARE },
+        framing: Framing { reset: FramingResetPolicy::Packet, reset_template: Some(120), ..BARE },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::Cqg,
         name: "cqg",
         aliases: &["cqg-quotes-direct"],
         description: "No preamble. Dictionaries and the template id run on over messages and are \
                       never reset.",
-        framing: Framing { reset: ResetPolicy::Never, ..BARE },
+        framing: Framing { reset: FramingResetPolicy::Never, ..BARE },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::SzseStep,
         name: "szse-step",
         aliases: &["szse", "step"],
         description: "FIXT 1.1 messages with 1 to 3 FAST messages in RawData (96), as long as \
                       RawDataLength (95) says; a packet that does not start with 8=FIX is one \
                       such block. All dictionaries are reset before every block.",
-        framing: Framing { envelope: Envelope::Step, reset: ResetPolicy::Packet, ..BARE },
+        framing: Framing { envelope: Envelope::Step, reset: FramingResetPolicy::Packet, ..BARE },
     },
-    Entry {
+    PresetEntry {
         preset: Preset::None,
         name: "none",
         aliases: &["bare"],
@@ -236,7 +236,7 @@ impl Preset {
         self.entry().framing
     }
 
-    fn entry(self) -> &'static Entry {
+    fn entry(self) -> &'static PresetEntry {
         const { &ENTRIES }
             .iter()
             .find(|entry| entry.preset == self)
@@ -313,7 +313,7 @@ mod tests {
         ];
         assert_eq!(seconds.len(), Preset::ALL.len());
         for (preset, seconds) in seconds {
-            let changed = preset.framing().reset(ResetPolicy::Never);
+            let changed = preset.framing().reset(FramingResetPolicy::Never);
             for framing in [preset.framing(), changed] {
                 let interval_ns = Preset::heartbeat_for(Some(preset), &framing);
                 assert_eq!(interval_ns, seconds * 1_000_000_000, "{preset}");

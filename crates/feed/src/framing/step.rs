@@ -20,7 +20,7 @@ const VALUE_BYTES_MAX: usize = 4096;
 
 /// A block of FAST bytes in a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct PacketBlock {
     pub(super) range: Range<usize>,
     /// MsgSeqNum (34) of the FIXT message around it.
     pub(super) seq_num: Option<u64>,
@@ -50,7 +50,10 @@ impl FieldWalk {
     ///
     /// After [`FramingErrorKind::FixtTruncated`] nothing has changed: the field can be read again
     /// once more bytes have arrived.
-    pub(super) fn read_field(&mut self, bytes: &[u8]) -> Result<Option<Block>, FramingErrorKind> {
+    pub(super) fn read_field(
+        &mut self,
+        bytes: &[u8],
+    ) -> Result<Option<PacketBlock>, FramingErrorKind> {
         let (tag, value_offset) = self.read_tag(bytes)?;
         if tag == RAW_DATA {
             return self.read_raw_data(bytes, value_offset).map(Some);
@@ -96,7 +99,11 @@ impl FieldWalk {
         Ok((tag, self.offset + digits + 1))
     }
 
-    fn read_raw_data(&mut self, bytes: &[u8], start: usize) -> Result<Block, FramingErrorKind> {
+    fn read_raw_data(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+    ) -> Result<PacketBlock, FramingErrorKind> {
         let len = self.raw_data_bytes.ok_or(FramingErrorKind::RawDataLength)?;
         let end = start.checked_add(len).ok_or(FramingErrorKind::FixtTruncated)?;
         match bytes.get(end) {
@@ -104,7 +111,7 @@ impl FieldWalk {
             Some(&SOH) => {
                 self.raw_data_bytes = None;
                 self.offset = end + 1;
-                Ok(Block { range: start..end, seq_num: self.seq_num })
+                Ok(PacketBlock { range: start..end, seq_num: self.seq_num })
             }
             Some(_) => Err(FramingErrorKind::RawDataLength),
         }
@@ -124,7 +131,7 @@ impl<'a> Blocks<'a> {
 }
 
 impl Iterator for Blocks<'_> {
-    type Item = Result<Block, FramingError>;
+    type Item = Result<PacketBlock, FramingError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.walk.offset < self.packet.len() {

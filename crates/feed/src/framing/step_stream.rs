@@ -1,7 +1,7 @@
 //! FIXT messages in a byte stream that is cut anywhere.
 
 use super::error::{FramingError, FramingErrorKind};
-use super::step::{Block, FIXT_START, FieldWalk};
+use super::step::{FIXT_START, FieldWalk, PacketBlock};
 
 /// Bytes of a stream that are not split yet.
 #[derive(Debug)]
@@ -48,7 +48,10 @@ impl StepStream {
 
     /// Returns the next block, or `None` if it needs more bytes. An incomplete message is held up
     /// to `len_max` bytes.
-    pub(super) fn next_block(&mut self, len_max: usize) -> Option<Result<Block, FramingError>> {
+    pub(super) fn next_block(
+        &mut self,
+        len_max: usize,
+    ) -> Option<Result<PacketBlock, FramingError>> {
         if self.seeking && !self.seek() {
             return None;
         }

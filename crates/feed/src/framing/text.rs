@@ -5,13 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::description::{
-    ChunkFields, Envelope, Framing, FramingConfigError, NumberField, ResetPolicy,
+    ChunkFields, Envelope, Framing, FramingConfigError, FramingResetPolicy, NumberField,
 };
 use super::message_header::MessageHeader;
 use super::preset::Preset;
 use crate::endian::Endian;
 
-impl ResetPolicy {
+impl FramingResetPolicy {
     /// All policies, in the order to list them.
     pub const ALL: [Self; 4] = [Self::Never, Self::Template, Self::Message, Self::Packet];
 
@@ -26,13 +26,13 @@ impl ResetPolicy {
     }
 }
 
-impl fmt::Display for ResetPolicy {
+impl fmt::Display for FramingResetPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// A name that no [`ResetPolicy`] has.
+/// A name that no [`FramingResetPolicy`] has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownResetPolicy;
 
@@ -44,7 +44,7 @@ impl fmt::Display for UnknownResetPolicy {
 
 impl Error for UnknownResetPolicy {}
 
-impl FromStr for ResetPolicy {
+impl FromStr for FramingResetPolicy {
     type Err = UnknownResetPolicy;
 
     fn from_str(name: &str) -> Result<Self, UnknownResetPolicy> {
@@ -295,9 +295,9 @@ mod tests {
     #[test]
     fn a_preset_can_be_changed() {
         let framing: Framing = "cme, reset = never".parse().unwrap();
-        assert_eq!(framing, Preset::Cme.framing().reset(ResetPolicy::Never));
+        assert_eq!(framing, Preset::Cme.framing().reset(FramingResetPolicy::Never));
         let bare: Framing = "b3,seq=none,length=none,chunks=none,preamble=0".parse().unwrap();
-        assert_eq!(bare, Framing::new().reset(ResetPolicy::Message));
+        assert_eq!(bare, Framing::new().reset(FramingResetPolicy::Message));
     }
 
     #[test]

@@ -3,22 +3,22 @@
 use super::chunk_pool::ChunkOrigin;
 use super::decoding::{Decoding, PacketOutcome};
 use super::misnumbered::NumberAgreement;
-use super::reload::{Running, Staging};
+use super::reload::{DecodingParts, Staging};
 use super::replayed::Replays;
 use super::silence::Silence;
 use super::unnumbered::Unnumbered;
 use super::{
-    Delivery, Engine, Fault, HandlerCounters, HandlerOptions, Lost, Peeked, SequenceSource, Sink,
-    Source,
+    Delivery, Fault, FeedEngine, FeedLine, HandlerCounters, HandlerOptions, Peeked, ReplayLoss,
+    SequenceSource, Sink,
 };
-use crate::arbiter::{Arbiter, Gap, Line, Output};
+use crate::arbiter::{Arbiter, ArbiterOutput, Gap, Line};
 use crate::framing::{FramingError, FramingErrorKind, Segment, next_block};
 use crate::market::Adapt;
 use crate::recovery::{Recovery, RecoveryOptions};
 
 /// A packet that could not be decoded, while another copy of it is expected.
 #[derive(Clone, Copy, Debug)]
-struct Rejected {
+struct RejectedPacket {
     seq_num: u64,
     /// Messages of it that were decoded; they are not reported again.
     messages: u32,
@@ -30,13 +30,13 @@ struct Rejected {
 
 /// Drops the rejected packet once its copy is delivered; returns how many of its messages were
 /// delivered before.
-fn take_rejected(rejected: &mut Option<Rejected>, seq_num: u64) -> u32 {
+fn take_rejected(rejected: &mut Option<RejectedPacket>, seq_num: u64) -> u32 {
     rejected.take_if(|rejected| rejected.seq_num == seq_num).map_or(0, |r| r.messages)
 }
 
 /// The part of a handler that follows its framers.
 #[derive(Debug)]
-pub(super) struct Channel<E, A> {
+pub(super) struct HandlerChannel<E, A> {
     pub(super) sequence: SequenceSource,
     hold_ns: u64,
     /// How far one line may be behind the other, in nanoseconds.
@@ -53,14 +53,14 @@ pub(super) struct Channel<E, A> {
     pub(super) arbiter: Arbiter,
     unnumbered: Unnumbered,
     silence: Silence,
-    rejected: Option<Rejected>,
+    rejected: Option<RejectedPacket>,
     /// True if the next numbered packet begins a session with empty dictionaries.
     expects_session: bool,
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> HandlerChannel<E, A> {
     pub(super) fn new(options: HandlerOptions, engine: E, adapter: A) -> Self {
         let framing = options.framing;
         let has_times = adapter.has_sending_times();
@@ -116,7 +116,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             }
             Peeked::Unnumbered => self.handle_unnumbered(received_ns, line, segment.bytes, sink),
             Peeked::Unknown => {
-                let source = Source::Incremental(line);
+                let source = FeedLine::Incremental(line);
                 self.counters.of(source).no_seq_num += 1;
                 sink.handle_fault(&Fault::NoSeqNum { source, len: segment.bytes.len() });
             }
@@ -128,18 +128,18 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         &mut self,
         engine: &mut E,
         received_ns: u64,
-        source: Source,
+        source: FeedLine,
         segment: &Segment<'_>,
         sink: &mut impl Sink<E::Message>,
     ) {
         let delivery = |line| Delivery::of_packet(segment.seq_num, line, received_ns);
         let Self { decoding, counters, .. } = self;
         match source {
-            Source::Definitions(line) => {
+            FeedLine::Definitions(line) => {
                 let counters = &mut counters.definitions;
                 decoding.definitions(engine, segment.bytes, delivery(line), counters, sink);
             }
-            Source::Snapshot(line) | Source::Incremental(line) => {
+            FeedLine::Snapshot(line) | FeedLine::Incremental(line) => {
                 let counters = &mut counters.snapshots;
                 decoding.snapshot(engine, segment.bytes, delivery(line), counters, sink);
             }
@@ -150,11 +150,11 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     pub(super) fn handle_framing_error(
         &mut self,
         received_ns: u64,
-        source: Source,
+        source: FeedLine,
         error: FramingError,
         sink: &mut impl Sink<E::Message>,
     ) {
-        if let (Source::Incremental(line), FramingErrorKind::NoMessage) = (source, &error.kind)
+        if let (FeedLine::Incremental(line), FramingErrorKind::NoMessage) = (source, &error.kind)
             && !self.arbiter.is_excluded(line)
         {
             self.silence.note_packet(received_ns);
@@ -253,7 +253,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         bytes: &[u8],
         sink: &mut impl Sink<E::Message>,
     ) {
-        self.counters.of(Source::Incremental(line)).unnumbered += 1;
+        self.counters.of(FeedLine::Incremental(line)).unnumbered += 1;
         self.silence.note_packet(received_ns);
         if let SequenceSource::None = self.sequence {
             self.end_silence(received_ns, sink);
@@ -289,8 +289,14 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     }
 
     /// Handles a packet that the arbiter returned at once, then everything that follows it.
-    fn handle_next(&mut self, next: Option<Output<'_>>, sink: &mut impl Sink<E::Message>) {
-        if let Some(Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet }) = next
+    fn handle_next(&mut self, next: Option<ArbiterOutput<'_>>, sink: &mut impl Sink<E::Message>) {
+        if let Some(ArbiterOutput::Deliver {
+            seq_num,
+            line,
+            received_ns,
+            out_of_sequence,
+            packet,
+        }) = next
         {
             self.decoding.note_sequence(out_of_sequence, Some(seq_num), sink);
             let delivery = self.begin_delivery(seq_num, line, received_ns);
@@ -305,7 +311,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     fn drain(&mut self, sink: &mut impl Sink<E::Message>) {
         while let Some(output) = self.arbiter.poll_output() {
             match output {
-                Output::Deliver { seq_num, line, received_ns, out_of_sequence, packet } => {
+                ArbiterOutput::Deliver { seq_num, line, received_ns, out_of_sequence, packet } => {
                     let Self { rejected, unnumbered, decoding, .. } = self;
                     unnumbered.note_numbered();
                     decoding.note_sequence(out_of_sequence, Some(seq_num), sink);
@@ -315,12 +321,12 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
                     let bytes = packet.bytes();
                     let Self { engine, replays, decoding, sequence, counters, staging, .. } = self;
                     let mut running =
-                        Running { engine, replays, decoding, sequence, counters, staging };
+                        DecodingParts { engine, replays, decoding, sequence, counters, staging };
                     let outcome = running.decode(bytes, delivery, sink);
                     self.end_delivery(&delivery, &outcome, sink);
                 }
-                Output::Gap(gap) => self.handle_gap(gap, sink),
-                Output::Reset { seq_num } => self.handle_reset(seq_num, sink),
+                ArbiterOutput::Gap(gap) => self.handle_gap(gap, sink),
+                ArbiterOutput::Reset { seq_num } => self.handle_reset(seq_num, sink),
             }
         }
         self.decoding.note_sequence(self.arbiter.out_of_sequence(), None, sink);
@@ -354,7 +360,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             sink.handle_gap(gap);
             self.lose(outcome.lost, sink);
             if outcome.lost == Some(seq_num) {
-                self.note_lost(Lost::Gap(gap), outcome.messages, sink);
+                self.note_lost(ReplayLoss::Gap(gap), outcome.messages, sink);
             }
         }
         self.pass_numbers(outcome.seq_num);
@@ -396,7 +402,11 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink.handle_gap(gap);
         self.decoding.handle_gap(gap_of_books, sink);
         if gap_of_books == gap {
-            self.note_lost(Lost::Gap(gap), rejected.map_or(0, |rejected| rejected.messages), sink);
+            self.note_lost(
+                ReplayLoss::Gap(gap),
+                rejected.map_or(0, |rejected| rejected.messages),
+                sink,
+            );
         }
         self.pass_numbers(rejected.and_then(|rejected| rejected.last));
     }
@@ -436,7 +446,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.running().switch();
         self.decoding.agreement = NumberAgreement::default();
-        self.note_lost(Lost::Reset, 0, sink);
+        self.note_lost(ReplayLoss::Reset, 0, sink);
         if let Some(replays) = &mut self.replays {
             self.counters.replays_refused += replays.refuse_waiting();
         }
@@ -446,9 +456,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     /// Reports a loss to the replay service; the first `known` messages of a gap's first packet
     /// were already delivered.
-    fn note_lost(&mut self, lost: Lost, known: u32, sink: &mut impl Sink<E::Message>) {
+    fn note_lost(&mut self, lost: ReplayLoss, known: u32, sink: &mut impl Sink<E::Message>) {
         let is_noted = self.replays.as_mut().is_some_and(|replays| replays.note(lost, known));
-        if let (true, Lost::Gap(gap)) = (is_noted, lost) {
+        if let (true, ReplayLoss::Gap(gap)) = (is_noted, lost) {
             sink.handle_replay_begun(gap);
         }
     }
@@ -464,7 +474,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let is_expected = self.arbiter.reject();
         if is_expected {
             let (messages, last) = (outcome.messages, outcome.seq_num);
-            self.rejected = Some(Rejected { seq_num, messages, lost, last });
+            self.rejected = Some(RejectedPacket { seq_num, messages, lost, last });
         }
         is_expected
     }

@@ -23,7 +23,7 @@ pub(super) struct ChunkPool {
     /// another session.
     age_max_ns: u64,
     /// Messages in the order in which they were begun.
-    messages: VecDeque<Begun>,
+    messages: VecDeque<PartialMessage>,
     joined: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct ChunkOrigin {
 
 /// A message of which some chunks have arrived.
 #[derive(Debug)]
-struct Begun {
+struct PartialMessage {
     origin: ChunkOrigin,
     seq_num: u64,
     begun_ns: u64,
@@ -50,7 +50,7 @@ struct Begun {
 }
 
 /// The only chunk of a packet.
-struct Chunk<'a> {
+struct PacketChunk<'a> {
     seq_num: u64,
     count: u64,
     number: u64,
@@ -84,7 +84,7 @@ impl ChunkPool {
         let chunk = self.chunk(packet)?;
         let (age_max_ns, seq_num) = (self.age_max_ns, chunk.seq_num);
         self.messages.retain(|begun| now_ns.saturating_sub(begun.begun_ns) <= age_max_ns);
-        let fits = |begun: &Begun| {
+        let fits = |begun: &PartialMessage| {
             (begun.origin, begun.seq_num) == (origin, seq_num)
                 && begun.chunks.len() as u64 == chunk.count
         };
@@ -96,7 +96,7 @@ impl ChunkPool {
                 }
                 let chunks = vec![None; chunk.count as usize];
                 let (begun_ns, bytes, is_done) = (now_ns, 0, false);
-                let begun = Begun { origin, seq_num, begun_ns, chunks, bytes, is_done };
+                let begun = PartialMessage { origin, seq_num, begun_ns, chunks, bytes, is_done };
                 self.messages.push_back(begun);
                 self.messages.len() - 1
             }
@@ -127,7 +127,7 @@ impl ChunkPool {
 
     /// Returns the chunk that a packet consists of; `None` if it is a whole message, or contains
     /// more than one chunk.
-    fn chunk<'p>(&self, packet: &'p [u8]) -> Option<Chunk<'p>> {
+    fn chunk<'p>(&self, packet: &'p [u8]) -> Option<PacketChunk<'p>> {
         let (preamble, bytes) = packet.split_at_checked(self.preamble_bytes)?;
         let (count, number) =
             (self.fields.count.number_in(preamble)?, self.fields.number.number_in(preamble)?);
@@ -140,7 +140,7 @@ impl ChunkPool {
         }
         let message_bytes = len.filter(|&len| len > bytes.len() as u64);
         let seq_num = self.seq_num.number_in(preamble)?;
-        Some(Chunk { seq_num, count, number, bytes, message_bytes })
+        Some(PacketChunk { seq_num, count, number, bytes, message_bytes })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counters of a handler, in addition to those of the arbiter and of recovery.
 
-use super::Source;
+use super::FeedLine;
 
 /// Packets of one line, before arbitration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,20 +66,20 @@ pub struct HandlerCounters {
 
 impl HandlerCounters {
     /// Returns the packet counters of a line, before arbitration.
-    pub const fn input(&self, source: Source) -> &InputCounters {
+    pub const fn input(&self, source: FeedLine) -> &InputCounters {
         match source {
-            Source::Definitions(line) => &self.definition_lines[line.index()],
-            Source::Incremental(line) => &self.lines[line.index()],
-            Source::Snapshot(line) => &self.snapshot_lines[line.index()],
+            FeedLine::Definitions(line) => &self.definition_lines[line.index()],
+            FeedLine::Incremental(line) => &self.lines[line.index()],
+            FeedLine::Snapshot(line) => &self.snapshot_lines[line.index()],
         }
     }
 
     /// Returns the packet counters of a line.
-    pub(super) const fn of(&mut self, source: Source) -> &mut InputCounters {
+    pub(super) const fn of(&mut self, source: FeedLine) -> &mut InputCounters {
         match source {
-            Source::Definitions(line) => &mut self.definition_lines[line.index()],
-            Source::Incremental(line) => &mut self.lines[line.index()],
-            Source::Snapshot(line) => &mut self.snapshot_lines[line.index()],
+            FeedLine::Definitions(line) => &mut self.definition_lines[line.index()],
+            FeedLine::Incremental(line) => &mut self.lines[line.index()],
+            FeedLine::Snapshot(line) => &mut self.snapshot_lines[line.index()],
         }
     }
 }

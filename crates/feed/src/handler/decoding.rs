@@ -1,18 +1,20 @@
 //! From the FAST bytes of a packet to messages, events and books.
 
 use super::misnumbered::NumberAgreement;
-use super::outlet::Outlet;
+use super::outlet::MessageOutlet;
 use super::session_times::SendingTimes;
-use super::{Decoded, Delivery, Engine, Fault, MessageCounters, PacketOrigin, Sink, Source};
+use super::{
+    Delivery, EngineMessage, Fault, FeedEngine, FeedLine, MessageCounters, PacketOrigin, Sink,
+};
 use crate::arbiter::{Gap, OutOfSequence};
-use crate::framing::{Framing, ResetPolicy, next_block};
+use crate::framing::{Framing, FramingResetPolicy, next_block};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 
 /// Reason why the rest of a packet was not decoded.
 #[derive(Debug)]
-enum Failure<E> {
+enum DecodeFailure<E> {
     /// A message was not decoded.
     Decode { offset: usize, error: E },
     /// The header before a message is malformed.
@@ -45,12 +47,12 @@ pub(super) enum ReplayedPacket {
 
 /// Position of a message in its packet.
 #[derive(Clone, Copy, Debug)]
-struct MessagePlace {
+struct MessagePosition {
     index: u32,
     offset: u32,
 }
 
-impl MessagePlace {
+impl MessagePosition {
     /// Returns the delivery of a message of `len` bytes in a packet.
     const fn delivery(self, packet: Delivery, len: usize) -> Delivery {
         let Self { index, offset } = self;
@@ -59,27 +61,27 @@ impl MessagePlace {
 }
 
 /// Decodes the messages of a packet and passes each on with its place.
-fn decode_packet<E: Engine>(
+fn decode_packet<E: FeedEngine>(
     engine: &mut E,
     framing: &Framing,
     bytes: &[u8],
-    mut show: impl FnMut(MessagePlace, Decoded<'_, E::Message>),
-) -> Result<(), Failure<E::Error>> {
+    mut show: impl FnMut(MessagePosition, EngineMessage<'_, E::Message>),
+) -> Result<(), DecodeFailure<E::Error>> {
     engine.begin_packet();
     let mut index = 0;
     let mut at = 0;
     while at < bytes.len() {
         let Ok(Some(block)) = next_block(framing, bytes, at) else {
             engine.lose_dictionaries();
-            return Err(Failure::Header { offset: at });
+            return Err(DecodeFailure::Header { offset: at });
         };
         at = block.start;
         while at < block.end {
-            let rest = Packet::new(bytes.get(at..).unwrap_or_default(), block.end - at);
+            let rest = BufferedPacket::new(bytes.get(at..).unwrap_or_default(), block.end - at);
             let decoded =
-                engine.decode(rest).map_err(|error| Failure::Decode { offset: at, error })?;
+                engine.decode(rest).map_err(|error| DecodeFailure::Decode { offset: at, error })?;
             // No packet is longer than 4 GiB.
-            let place = MessagePlace { index, offset: at as u32 };
+            let place = MessagePosition { index, offset: at as u32 };
             at = at.saturating_add(decoded.len.max(1));
             show(place, decoded);
             index = index.saturating_add(1);
@@ -92,13 +94,13 @@ fn decode_packet<E: Engine>(
 }
 
 /// Identifies the packet of a delivery from a line.
-const fn origin(source: Source, delivery: &Delivery) -> PacketOrigin {
+const fn origin(source: FeedLine, delivery: &Delivery) -> PacketOrigin {
     PacketOrigin { source: Some(source), received_ns: delivery.received_ns }
 }
 
 /// Counts a failure and reports it to the sink.
-fn report<E: Engine>(
-    failure: &Failure<E::Error>,
+fn report<E: FeedEngine>(
+    failure: &DecodeFailure<E::Error>,
     seq_num: Option<u64>,
     packet: PacketOrigin,
     counters: &mut MessageCounters,
@@ -106,11 +108,11 @@ fn report<E: Engine>(
 ) {
     counters.undecodable += 1;
     match failure {
-        Failure::Decode { offset, error } => {
+        DecodeFailure::Decode { offset, error } => {
             counters.unknown_template += u64::from(E::is_unknown_template(error));
             sink.handle_fault(&Fault::Decode { seq_num, packet, offset: *offset, error });
         }
-        Failure::Header { offset } => {
+        DecodeFailure::Header { offset } => {
             sink.handle_fault(&Fault::MessageHeader { seq_num, packet, offset: *offset });
         }
     }
@@ -132,12 +134,15 @@ pub(super) struct Decoding<A> {
 impl<A> Decoding<A> {
     /// True if the state of the dictionaries persists across packets.
     pub(super) const fn keeps_dictionaries(&self) -> bool {
-        matches!(self.framing.reset_policy(), ResetPolicy::Never | ResetPolicy::Template)
+        matches!(
+            self.framing.reset_policy(),
+            FramingResetPolicy::Never | FramingResetPolicy::Template
+        )
     }
 
     /// Handles the next packet of the incremental feed. Messages before `delivery.index` are
     /// decoded but not reported: another copy delivered them.
-    pub(super) fn incremental<E: Engine>(
+    pub(super) fn incremental<E: FeedEngine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
@@ -153,7 +158,7 @@ impl<A> Decoding<A> {
         let messages = delivery.index;
         let mut outcome =
             PacketOutcome { seq_num: delivery.seq_num, messages, ..Default::default() };
-        let packet = origin(Source::Incremental(delivery.line), &delivery);
+        let packet = origin(FeedLine::Incremental(delivery.line), &delivery);
         let packet_seq_num = delivery.seq_num.unwrap_or(0);
         if delivery.seq_num.is_some() {
             recovery.handle_progress(packet_seq_num);
@@ -198,7 +203,7 @@ impl<A> Decoding<A> {
             let trusted = own.filter(|own| is_unnumbered || numbers.contains(own));
             counters.seq_num_not_trusted += u64::from(trusted != own);
             let seq_num = trusted.unwrap_or(packet_seq_num);
-            let mut outlet = Outlet::incremental(recovery, sink, delivery);
+            let mut outlet = MessageOutlet::incremental(recovery, sink, delivery);
             let adapted = adapter.adapt(decoded.message, seq_num, &mut outlet);
             outcome.reset_to = outlet.reset_to().or(outcome.reset_to);
             if let Err(error) = adapted {
@@ -227,7 +232,7 @@ impl<A> Decoding<A> {
     }
 
     /// Handles a packet of the snapshot feed that arrived on this line.
-    pub(super) fn snapshot<E: Engine>(
+    pub(super) fn snapshot<E: FeedEngine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
@@ -240,13 +245,13 @@ impl<A> Decoding<A> {
         let Self { framing, adapter, recovery, .. } = self;
         recovery.set_time(delivery.received_ns);
         let seq_num = delivery.seq_num;
-        let packet = origin(Source::Snapshot(delivery.line), &delivery);
+        let packet = origin(FeedLine::Snapshot(delivery.line), &delivery);
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num.or(seq_num);
             let delivery = Delivery { seq_num: own, ..delivery };
             let delivery = place.delivery(delivery, decoded.len);
-            let mut outlet = Outlet::snapshot(recovery, sink, delivery);
+            let mut outlet = MessageOutlet::snapshot(recovery, sink, delivery);
             let adapted = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet);
             let had_snapshot = outlet.had_snapshot();
             let line = delivery.line.index();
@@ -266,7 +271,7 @@ impl<A> Decoding<A> {
     }
 
     /// Handles a packet of the definition feed that arrived on this line.
-    pub(super) fn definitions<E: Engine>(
+    pub(super) fn definitions<E: FeedEngine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
@@ -279,13 +284,13 @@ impl<A> Decoding<A> {
         let Self { framing, adapter, recovery, .. } = self;
         recovery.set_time(delivery.received_ns);
         let seq_num = delivery.seq_num;
-        let packet = origin(Source::Definitions(delivery.line), &delivery);
+        let packet = origin(FeedLine::Definitions(delivery.line), &delivery);
         let decoded = decode_packet(engine, framing, bytes, |place, decoded| {
             counters.decoded += 1;
             let own = decoded.seq_num.or(seq_num);
             let delivery = Delivery { seq_num: own, ..delivery };
             let delivery = place.delivery(delivery, decoded.len);
-            let mut outlet = Outlet::definitions(recovery, sink, delivery);
+            let mut outlet = MessageOutlet::definitions(recovery, sink, delivery);
             if let Err(error) = adapter.adapt(decoded.message, own.unwrap_or(0), &mut outlet) {
                 counters.not_understood += 1;
                 sink.handle_fault(&Fault::MarketData { seq_num, packet, error });
@@ -299,7 +304,7 @@ impl<A> Decoding<A> {
 
     /// Returns the SendingTimes of the messages of a packet, up to the first that cannot be
     /// decoded.
-    pub(super) fn sending_times<E: Engine>(
+    pub(super) fn sending_times<E: FeedEngine>(
         &self,
         engine: &mut E,
         bytes: &[u8],
@@ -323,7 +328,7 @@ impl<A> Decoding<A> {
 
     /// Makes the engine of replayed packets wait for a reset, if dictionaries persist across
     /// packets: it has not decoded the packets before.
-    fn lose_dictionaries<E: Engine>(&self, engine: &mut E) {
+    fn lose_dictionaries<E: FeedEngine>(&self, engine: &mut E) {
         if self.keeps_dictionaries() {
             engine.lose_dictionaries();
         }
@@ -331,7 +336,7 @@ impl<A> Decoding<A> {
 
     /// Handles a lost packet that a replay service sent again; messages before `packet.index` were
     /// already delivered.
-    pub(super) fn replayed<E: Engine>(
+    pub(super) fn replayed<E: FeedEngine>(
         &mut self,
         engine: &mut E,
         bytes: &[u8],
@@ -359,7 +364,7 @@ impl<A> Decoding<A> {
             counters.decoded += 1;
             let delivery = place.delivery(packet, decoded.len);
             sink.handle_replayed(&delivery, decoded.message);
-            let mut outlet = Outlet::replay(recovery, sink, delivery);
+            let mut outlet = MessageOutlet::replay(recovery, sink, delivery);
             let seq_num = own.unwrap_or(packet_seq_num);
             if let Err(error) = adapter.adapt(decoded.message, seq_num, &mut outlet) {
                 counters.not_understood += 1;

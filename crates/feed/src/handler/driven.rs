@@ -1,6 +1,6 @@
 //! The interface between a handler and the loop that drives it.
 
-use super::{Adapt, Engine, Handler, Sink, Source};
+use super::{Adapt, FeedEngine, FeedLine, Handler, Sink};
 
 /// A handler that a loop drives with packets and time, over sockets or captures.
 ///
@@ -9,7 +9,7 @@ use super::{Adapt, Engine, Handler, Sink, Source};
 /// back.
 pub trait PacketHandler<S: ?Sized> {
     /// Handles a packet of `source` that was received at `received_ns`.
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S);
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], sink: &mut S);
 
     /// Fires the timers due at `now_ns`. All packets received before must have been passed in.
     fn handle_timeout(&mut self, now_ns: u64, sink: &mut S);
@@ -45,8 +45,8 @@ pub trait PacketHandler<S: ?Sized> {
     fn finish(&mut self, _sink: &mut S) {}
 }
 
-impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Handler<E, A> {
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+impl<E: FeedEngine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for Handler<E, A> {
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], sink: &mut S) {
         Handler::handle_packet(self, received_ns, source, packet, sink);
     }
 
@@ -70,7 +70,7 @@ impl<E: Engine, A: Adapt<E::Message>, S: Sink<E::Message>> PacketHandler<S> for 
 }
 
 impl<S: ?Sized, H: PacketHandler<S> + ?Sized> PacketHandler<S> for Box<H> {
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], sink: &mut S) {
         (**self).handle_packet(received_ns, source, packet, sink);
     }
 

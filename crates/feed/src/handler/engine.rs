@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 use tickwire_fast::{
-    Decoder, ErrorKind, FieldHandle, Message, Program, Slot, TemplateLayout, UInt,
+    Decoder, FastErrorKind, FieldHandle, Message, Program, Slot, TemplateLayout, UInt,
 };
 
 use super::SeqNumField;
@@ -12,7 +12,7 @@ use crate::framing;
 
 /// A message, its length in bytes, and its sequence number if it has one.
 #[derive(Clone, Copy, Debug)]
-pub struct Decoded<'e, M: ?Sized> {
+pub struct EngineMessage<'e, M: ?Sized> {
     /// The message, valid until the engine's next call.
     pub message: &'e M,
     /// Bytes consumed from the front of the input, at least 1.
@@ -22,7 +22,7 @@ pub struct Decoded<'e, M: ?Sized> {
 }
 
 /// Decodes the messages of one feed and keeps its dictionaries.
-pub trait Engine {
+pub trait FeedEngine {
     /// Type of decoded messages.
     type Message: ?Sized;
     /// Reason why a message was not decoded.
@@ -43,7 +43,10 @@ pub trait Engine {
     ///
     /// # Errors
     /// The reason; the rest of the packet is then abandoned.
-    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Self::Message>, Self::Error>;
+    fn decode(
+        &mut self,
+        packet: BufferedPacket<'_>,
+    ) -> Result<EngineMessage<'_, Self::Message>, Self::Error>;
 
     /// True if the error is an unknown template.
     fn is_unknown_template(error: &Self::Error) -> bool;
@@ -79,9 +82,9 @@ pub(super) fn seq_num_indexes(program: &Program, seq_num: &SeqNumField) -> Vec<O
     program.templates().iter().map(index_in).collect()
 }
 
-impl Engine for Dynamic {
+impl FeedEngine for Dynamic {
     type Message = Message;
-    type Error = tickwire_fast::Error;
+    type Error = tickwire_fast::FastError;
 
     fn begin_packet(&mut self) {
         self.decoder.begin_packet();
@@ -98,27 +101,30 @@ impl Engine for Dynamic {
     }
 
     #[inline]
-    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, Message>, tickwire_fast::Error> {
+    fn decode(
+        &mut self,
+        packet: BufferedPacket<'_>,
+    ) -> Result<EngineMessage<'_, Message>, tickwire_fast::FastError> {
         let decoded = self.decoder.decode_packet(packet)?;
         let message = decoded.message;
         let slot = self.seq_nums.get(message.template_index()).and_then(Option::as_ref);
         let seq_num = slot.and_then(|slot| message.root().read(slot));
-        Ok(Decoded { message, len: decoded.len, seq_num })
+        Ok(EngineMessage { message, len: decoded.len, seq_num })
     }
 
-    fn is_unknown_template(error: &tickwire_fast::Error) -> bool {
-        error.kind() == ErrorKind::UnknownTemplate
+    fn is_unknown_template(error: &tickwire_fast::FastError) -> bool {
+        error.kind() == FastErrorKind::UnknownTemplate
     }
 }
 
 /// Converts a framing's reset policy to the decoder's.
-impl From<framing::ResetPolicy> for tickwire_fast::ResetPolicy {
-    fn from(policy: framing::ResetPolicy) -> Self {
+impl From<framing::FramingResetPolicy> for tickwire_fast::ResetPolicy {
+    fn from(policy: framing::FramingResetPolicy) -> Self {
         match policy {
-            framing::ResetPolicy::Never => Self::Never,
-            framing::ResetPolicy::Template => Self::Template,
-            framing::ResetPolicy::Message => Self::Message,
-            framing::ResetPolicy::Packet => Self::Packet,
+            framing::FramingResetPolicy::Never => Self::Never,
+            framing::FramingResetPolicy::Template => Self::Template,
+            framing::FramingResetPolicy::Message => Self::Message,
+            framing::FramingResetPolicy::Packet => Self::Packet,
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::Packet;
-use tickwire_fast::generated::{self, Templates, Value, VisitTags};
-use tickwire_fast::{Error, ErrorKind, Message, MessageBuilder, Program};
+use tickwire_fast::BufferedPacket;
+use tickwire_fast::generated::{self, ModuleValue, Templates, VisitTags};
+use tickwire_fast::{FastError, FastErrorKind, Message, MessageBuilder, Program};
 
 use super::engine::seq_num_indexes;
-use super::{Decoded, Engine, SeqNumField};
+use super::{EngineMessage, FeedEngine, SeqNumField};
 
 /// The decoder of a generated module. The dynamic decoder decodes templates that the module does
 /// not know, or that have changed since it was generated, with the same dictionaries.
@@ -20,15 +20,15 @@ pub struct Generated<T: Templates> {
 
 impl<T: Templates> Generated<T> {
     /// Creates an engine around `decoder`, whose messages have their sequence number in `seq_num`.
-    /// [`generated::Decoder::adopting`] creates a decoder that accepts any templates.
-    pub fn new(decoder: generated::Decoder<T>, seq_num: &SeqNumField) -> Self {
+    /// [`generated::ModuleDecoder::adopting`] creates a decoder that accepts any templates.
+    pub fn new(decoder: generated::ModuleDecoder<T>, seq_num: &SeqNumField) -> Self {
         let seq_num_at = seq_num_indexes(decoder.program(), seq_num);
         Self { latest: GeneratedMessage { decoder, is_dynamic: false }, seq_num_at }
     }
 
     /// Returns the decoder. It reports which templates run generated code, and how many messages
     /// did not.
-    pub const fn decoder(&self) -> &generated::Decoder<T> {
+    pub const fn decoder(&self) -> &generated::ModuleDecoder<T> {
         &self.latest.decoder
     }
 }
@@ -36,17 +36,17 @@ impl<T: Templates> Generated<T> {
 /// The message that [`Generated`] decoded last.
 #[derive(Debug)]
 pub struct GeneratedMessage<T: Templates> {
-    decoder: generated::Decoder<T>,
+    decoder: generated::ModuleDecoder<T>,
     is_dynamic: bool,
 }
 
 impl<T: Templates> GeneratedMessage<T> {
     /// Returns the message: as a type of the module, or of the dynamic decoder if the module does
     /// not know it.
-    pub fn message(&self) -> generated::Message<'_, T> {
+    pub fn message(&self) -> generated::ModuleMessage<'_, T> {
         match self.is_dynamic {
-            true => generated::Message::Dynamic(self.decoder.dynamic_message()),
-            false => generated::Message::Known(T::message(self.decoder.messages())),
+            true => generated::ModuleMessage::Dynamic(self.decoder.dynamic_message()),
+            false => generated::ModuleMessage::Known(T::message(self.decoder.messages())),
         }
     }
 
@@ -55,10 +55,13 @@ impl<T: Templates> GeneratedMessage<T> {
     ///
     /// # Errors
     /// Those of [`MessageBuilder`] for a message beyond its limits.
-    pub fn to_dynamic<'m>(&'m self, builder: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+    pub fn to_dynamic<'m>(
+        &'m self,
+        builder: &'m mut MessageBuilder,
+    ) -> Result<&'m Message, FastError> {
         match self.message() {
-            generated::Message::Dynamic(message) => Ok(message),
-            generated::Message::Known(known) => self.decoder.to_dynamic(known, builder),
+            generated::ModuleMessage::Dynamic(message) => Ok(message),
+            generated::ModuleMessage::Known(known) => self.decoder.to_dynamic(known, builder),
         }
     }
 
@@ -70,9 +73,9 @@ impl<T: Templates> GeneratedMessage<T> {
     /// Returns the index of the message's template in the set.
     pub fn template_index(&self) -> usize {
         match self.message() {
-            generated::Message::Dynamic(message) => message.template_index(),
+            generated::ModuleMessage::Dynamic(message) => message.template_index(),
             // Before the first message there is no template; the first one of the set is used.
-            generated::Message::Known(known) => {
+            generated::ModuleMessage::Known(known) => {
                 self.decoder.template_index(T::number(known)).unwrap_or_default()
             }
         }
@@ -85,9 +88,9 @@ impl<T: Templates> GeneratedMessage<T> {
     }
 }
 
-impl<T: Templates> Engine for Generated<T> {
+impl<T: Templates> FeedEngine for Generated<T> {
     type Message = GeneratedMessage<T>;
-    type Error = Error;
+    type Error = FastError;
 
     fn begin_packet(&mut self) {
         self.latest.decoder.begin_packet();
@@ -104,28 +107,31 @@ impl<T: Templates> Engine for Generated<T> {
     }
 
     #[inline]
-    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, GeneratedMessage<T>>, Error> {
+    fn decode(
+        &mut self,
+        packet: BufferedPacket<'_>,
+    ) -> Result<EngineMessage<'_, GeneratedMessage<T>>, FastError> {
         let decoded = self.latest.decoder.decode_packet(packet)?;
         let len = decoded.len;
-        self.latest.is_dynamic = matches!(decoded.message, generated::Message::Dynamic(_));
+        self.latest.is_dynamic = matches!(decoded.message, generated::ModuleMessage::Dynamic(_));
         let index = self.seq_num_at.get(self.latest.template_index()).copied().flatten();
         let seq_num = index.and_then(|index| number_of(&self.latest, index));
-        Ok(Decoded { message: &self.latest, len, seq_num })
+        Ok(EngineMessage { message: &self.latest, len, seq_num })
     }
 
-    fn is_unknown_template(error: &Error) -> bool {
-        error.kind() == ErrorKind::UnknownTemplate
+    fn is_unknown_template(error: &FastError) -> bool {
+        error.kind() == FastErrorKind::UnknownTemplate
     }
 }
 
 /// Returns the unsigned integer in the field at `index` of a message.
 fn number_of<T: Templates>(message: &GeneratedMessage<T>, index: usize) -> Option<u64> {
     match message.message() {
-        generated::Message::Dynamic(message) => match message.root().value(index) {
+        generated::ModuleMessage::Dynamic(message) => match message.root().value(index) {
             tickwire_fast::FieldValue::UInt(number) => Some(number),
             _ => None,
         },
-        generated::Message::Known(known) => {
+        generated::ModuleMessage::Known(known) => {
             let mut search = Search { index, found: None };
             T::visit_tags(known, &mut search);
             search.found
@@ -141,8 +147,8 @@ struct Search {
 
 impl<'m> VisitTags<'m> for Search {
     #[inline(always)]
-    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
-        if let (true, Value::UInt(number)) = (INDEX == self.index, value) {
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: ModuleValue<'m>) {
+        if let (true, ModuleValue::UInt(number)) = (INDEX == self.index, value) {
             self.found = Some(number);
         }
     }

@@ -4,7 +4,7 @@
 //! A [`Handler`] removes the framing, finds sequence numbers, arbitrates, decodes, recovers and
 //! keeps books. It has no I/O and no clock: pass every packet to [`Handler::handle_packet`], and
 //! call [`Handler::handle_timeout`] at the time that [`Handler::poll_timeout`] returns. Results go
-//! to a [`Sink`]: messages in order and once, gaps, updates with their books, faults. An [`Engine`]
+//! to a [`Sink`]: messages in order and once, gaps, updates with their books, faults. A [`FeedEngine`]
 //! decodes: [`Dynamic`] for any template set, [`Generated`] for the template set of a generated
 //! module, which passes changed templates to the dynamic decoder.
 //!
@@ -21,7 +21,7 @@
 //! use tickwire_fast::{Decoder, DecoderOptions, FieldValue, Message, Program, TemplateSet};
 //! use tickwire_feed::arbiter::Line;
 //! use tickwire_feed::framing::Preset;
-//! use tickwire_feed::handler::{Delivery, Dynamic, Handler, HandlerOptions, SeqNumField, Source};
+//! use tickwire_feed::handler::{Delivery, Dynamic, FeedLine, Handler, HandlerOptions, SeqNumField};
 //! use tickwire_feed::market::NoBooks;
 //!
 //! let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"/></template></templates>"#;
@@ -41,10 +41,10 @@
 //!     seen.push(n);
 //! };
 //! let packet = |seq_num, n: u8| [0, 0, 0, seq_num, 0, 0xC0, 0x81, 0x80 | n];
-//! handler.handle_packet(10, Source::Incremental(Line::A), &packet(1, 5), &mut sink);
-//! handler.handle_packet(20, Source::Incremental(Line::A), &packet(3, 7), &mut sink);
-//! handler.handle_packet(30, Source::Incremental(Line::B), &packet(1, 5), &mut sink);
-//! handler.handle_packet(40, Source::Incremental(Line::B), &packet(2, 6), &mut sink);
+//! handler.handle_packet(10, FeedLine::Incremental(Line::A), &packet(1, 5), &mut sink);
+//! handler.handle_packet(20, FeedLine::Incremental(Line::A), &packet(3, 7), &mut sink);
+//! handler.handle_packet(30, FeedLine::Incremental(Line::B), &packet(1, 5), &mut sink);
+//! handler.handle_packet(40, FeedLine::Incremental(Line::B), &packet(2, 6), &mut sink);
 //! assert_eq!(seen, [5, 6, 7]);
 //! # Ok::<(), tickwire_feed::handler::HandlerConfigError>(())
 //! ```
@@ -71,16 +71,16 @@ mod view;
 
 pub use counters::{HandlerCounters, InputCounters, MessageCounters};
 pub use driven::PacketHandler;
-pub use engine::{Decoded, Dynamic, Engine};
+pub use engine::{Dynamic, EngineMessage, FeedEngine};
 pub use generated::{Generated, GeneratedMessage};
 pub use options::{HandlerConfigError, HandlerOptions, SequenceSource};
 pub use reload::{Replaced, Replacement};
-pub use replayed::Lost;
+pub use replayed::ReplayLoss;
 pub use seq_num::{Peeked, SeqNumField, SeqNumPeek};
 pub use sequencing::{Sequencing, SequencingError};
 pub use sink::{Delivery, Fault, PacketOrigin, Sink};
 /// Input of engines.
-pub use tickwire_fast::Packet;
+pub use tickwire_fast::BufferedPacket;
 pub use view::HandlerView;
 
 use std::fmt;
@@ -89,12 +89,12 @@ use crate::arbiter::{Arbiter, Gap, Line};
 use crate::framing::{Framer, Framing, FramingError, FramingErrorKind, Segment};
 use crate::market::Adapt;
 use crate::recovery::Recovery;
-use channel::Channel;
+use channel::HandlerChannel;
 use chunk_pool::ChunkPool;
 
 /// Source of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum FeedLine {
     /// A line of the definition feed. Lines are not arbitrated: repeated definitions report nothing
     /// new.
     Definitions(Line),
@@ -104,7 +104,7 @@ pub enum Source {
     Snapshot(Line),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for FeedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Definitions(line) => write!(f, "definitions {line:?}"),
@@ -116,14 +116,14 @@ impl fmt::Display for Source {
 
 /// A feed beside the incremental one, with both of its lines.
 #[derive(Debug)]
-struct Beside<E> {
+struct AuxiliaryFeed<E> {
     framers: [Framer; 2],
     engines: [E; 2],
     /// The number of the next packet; `None` before the first, 0 if packets have no numbers.
     next: [Option<u64>; 2],
 }
 
-impl<E> Beside<E> {
+impl<E> AuxiliaryFeed<E> {
     fn new(framing: Framing, engine: &mut impl FnMut() -> E) -> Self {
         let framers = [Framer::new(framing), Framer::new(framing)];
         Self { framers, engines: [engine(), engine()], next: [None; 2] }
@@ -151,12 +151,12 @@ fn is_next(next: &mut Option<u64>, seq_num: Option<u64>) -> bool {
 pub struct Handler<E, A> {
     framers: [Framer; 2],
     chunks: Option<ChunkPool>,
-    snapshots: Beside<E>,
-    definitions: Beside<E>,
-    channel: Channel<E, A>,
+    snapshots: AuxiliaryFeed<E>,
+    definitions: AuxiliaryFeed<E>,
+    channel: HandlerChannel<E, A>,
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> Handler<E, A> {
     /// Creates a handler. `engine` is called for each feed that has its own dictionaries: the
     /// incremental feed, and both lines of snapshots and of definitions.
     ///
@@ -172,9 +172,9 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         Ok(Self {
             framers: [Framer::new(framing), Framer::new(framing)],
             chunks: ChunkPool::of(&framing, options.arbiter.skew_ns),
-            snapshots: Beside::new(framing, &mut engine),
-            definitions: Beside::new(framing, &mut engine),
-            channel: Channel::new(options, engine(), adapter),
+            snapshots: AuxiliaryFeed::new(framing, &mut engine),
+            definitions: AuxiliaryFeed::new(framing, &mut engine),
+            channel: HandlerChannel::new(options, engine(), adapter),
         })
     }
 
@@ -185,7 +185,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
 
     /// Returns counters, arbiter and books.
     pub const fn view(&self) -> HandlerView<'_> {
-        let Channel { counters, arbiter, decoding, staging, .. } = &self.channel;
+        let HandlerChannel { counters, arbiter, decoding, staging, .. } = &self.channel;
         let is_replacement_waiting = staging.is_waiting();
         HandlerView { counters, arbiter, recovery: &decoding.recovery, is_replacement_waiting }
     }
@@ -224,7 +224,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
 
     /// Returns the next gap to request from a replay service, or a reset. `None` without
     /// [`with_replay`](Self::with_replay).
-    pub fn poll_lost(&mut self) -> Option<Lost> {
+    pub fn poll_lost(&mut self) -> Option<ReplayLoss> {
         self.channel.replays.as_mut()?.poll()
     }
 
@@ -275,7 +275,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     /// packet of a line; packets that wait for a missing one are delivered first.
     pub fn begin_session(&mut self, sink: &mut impl Sink<E::Message>) {
         for beside in [&mut self.snapshots, &mut self.definitions] {
-            beside.engines.iter_mut().for_each(Engine::reset_dictionaries);
+            beside.engines.iter_mut().for_each(FeedEngine::reset_dictionaries);
             beside.next = [None; 2];
         }
         self.channel.expect_session(sink);
@@ -285,7 +285,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
     pub fn handle_packet(
         &mut self,
         received_ns: u64,
-        source: Source,
+        source: FeedLine,
         packet: &[u8],
         sink: &mut impl Sink<E::Message>,
     ) {
@@ -294,7 +294,7 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         counters.bytes += packet.len() as u64;
         let Self { framers, chunks, snapshots, definitions, channel } = self;
         let (beside, line) = match source {
-            Source::Incremental(line) => {
+            FeedLine::Incremental(line) => {
                 let mut is_whole = false;
                 let preamble_bytes = framers[line.index()].framing().preamble_bytes();
                 for segment in framers[line.index()].split(packet) {
@@ -324,10 +324,10 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
                 }
                 return self.take_engines();
             }
-            Source::Definitions(line) => (definitions, line),
-            Source::Snapshot(line) => (snapshots, line),
+            FeedLine::Definitions(line) => (definitions, line),
+            FeedLine::Snapshot(line) => (snapshots, line),
         };
-        let Beside { framers, engines, next } = beside;
+        let AuxiliaryFeed { framers, engines, next } = beside;
         for segment in framers[line.index()].split(packet) {
             match segment.and_then(with_message) {
                 Ok(segment) => {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::SeqNumPeek;
 use crate::arbiter::ArbiterOptions;
-use crate::framing::{Framing, ResetPolicy};
+use crate::framing::{Framing, FramingResetPolicy};
 use crate::recovery::RecoveryOptions;
 
 /// Position of the sequence number of a packet.
@@ -93,7 +93,7 @@ impl HandlerOptions {
     pub(super) fn check(&self) -> Result<(), HandlerConfigError> {
         let framing = &self.framing;
         let has_parts = framing.length_field().is_some() || framing.chunk_fields().is_some();
-        if has_parts && framing.reset_policy() != ResetPolicy::Message {
+        if has_parts && framing.reset_policy() != FramingResetPolicy::Message {
             return Err(HandlerConfigError::PartsShareDictionaries);
         }
         match &self.sequence {

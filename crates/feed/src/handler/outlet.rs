@@ -11,7 +11,7 @@ use crate::recovery::Recovery;
 
 /// Feed of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feed {
+enum MessageOrigin {
     Definitions,
     Incremental,
     /// Lost packets that were replayed.
@@ -20,18 +20,23 @@ enum Feed {
 }
 
 /// Passes the content of a message to the books and to the user's sink.
-pub(super) struct Outlet<'a, M: ?Sized, S> {
+pub(super) struct MessageOutlet<'a, M: ?Sized, S> {
     recovery: &'a mut Recovery,
     sink: &'a mut S,
     delivery: Delivery,
-    feed: Feed,
+    feed: MessageOrigin,
     reset_to: Option<u64>,
     had_snapshot: bool,
     message: PhantomData<fn(&M)>,
 }
 
-impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
-    fn new(recovery: &'a mut Recovery, sink: &'a mut S, delivery: Delivery, feed: Feed) -> Self {
+impl<'a, M: ?Sized, S: Sink<M>> MessageOutlet<'a, M, S> {
+    fn new(
+        recovery: &'a mut Recovery,
+        sink: &'a mut S,
+        delivery: Delivery,
+        feed: MessageOrigin,
+    ) -> Self {
         let (reset_to, had_snapshot, message) = (None, false, PhantomData);
         Self { recovery, sink, delivery, feed, reset_to, had_snapshot, message }
     }
@@ -43,7 +48,7 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         sink: &'a mut S,
         delivery: Delivery,
     ) -> Self {
-        Self::new(recovery, sink, delivery, Feed::Incremental)
+        Self::new(recovery, sink, delivery, MessageOrigin::Incremental)
     }
 
     /// Creates the sink for a message of the snapshot feed: its updates, trades and resets do not
@@ -53,7 +58,7 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         sink: &'a mut S,
         delivery: Delivery,
     ) -> Self {
-        Self::new(recovery, sink, delivery, Feed::Snapshot)
+        Self::new(recovery, sink, delivery, MessageOrigin::Snapshot)
     }
 
     /// Creates the sink for a message of the definition feed: only definitions and status reach the
@@ -63,13 +68,13 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
         sink: &'a mut S,
         delivery: Delivery,
     ) -> Self {
-        Self::new(recovery, sink, delivery, Feed::Definitions)
+        Self::new(recovery, sink, delivery, MessageOrigin::Definitions)
     }
 
     /// Creates the sink for a message of a replayed packet: later messages were handled before it,
     /// so only its updates count.
     pub(super) fn replay(recovery: &'a mut Recovery, sink: &'a mut S, delivery: Delivery) -> Self {
-        Self::new(recovery, sink, delivery, Feed::Replay)
+        Self::new(recovery, sink, delivery, MessageOrigin::Replay)
     }
 
     /// First number of the next session after a SequenceReset.
@@ -83,7 +88,7 @@ impl<'a, M: ?Sized, S: Sink<M>> Outlet<'a, M, S> {
     }
 }
 
-impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
+impl<M: ?Sized, S: Sink<M>> MarketSink for MessageOutlet<'_, M, S> {
     #[inline(always)]
     fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         self.recovery.instrument(key)
@@ -92,45 +97,45 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
     #[inline]
     fn update(&mut self, update: &Update) {
         match self.feed {
-            Feed::Incremental => {
+            MessageOrigin::Incremental => {
                 self.recovery.handle_update(update);
             }
-            Feed::Replay => {
+            MessageOrigin::Replay => {
                 self.recovery.handle_replayed(update);
             }
-            Feed::Definitions | Feed::Snapshot => {}
+            MessageOrigin::Definitions | MessageOrigin::Snapshot => {}
         }
     }
 
     #[inline(always)]
     fn level_update(&mut self, update: LevelUpdate) {
         match self.feed {
-            Feed::Incremental => self.recovery.handle_level_update(update),
-            Feed::Replay => {
+            MessageOrigin::Incremental => self.recovery.handle_level_update(update),
+            MessageOrigin::Replay => {
                 let key = InstrumentKey::Number(update.number);
                 if let Some(instrument) = self.recovery.instrument(key) {
                     self.recovery.handle_replayed(&update.of(instrument));
                 }
             }
-            Feed::Definitions | Feed::Snapshot => {}
+            MessageOrigin::Definitions | MessageOrigin::Snapshot => {}
         }
     }
 
     #[inline]
     fn wants_events(&self) -> bool {
-        self.feed == Feed::Incremental && self.sink.wants_events()
+        self.feed == MessageOrigin::Incremental && self.sink.wants_events()
     }
 
     fn clear(&mut self, clear: &Clear<'_>) {
         match self.feed {
-            Feed::Incremental => self.recovery.handle_clear(clear),
-            Feed::Replay => self.recovery.handle_replayed_clear(clear),
-            Feed::Definitions | Feed::Snapshot => {}
+            MessageOrigin::Incremental => self.recovery.handle_clear(clear),
+            MessageOrigin::Replay => self.recovery.handle_replayed_clear(clear),
+            MessageOrigin::Definitions | MessageOrigin::Snapshot => {}
         }
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
-        if matches!(self.feed, Feed::Definitions | Feed::Replay) {
+        if matches!(self.feed, MessageOrigin::Definitions | MessageOrigin::Replay) {
             return;
         }
         self.had_snapshot = true;
@@ -142,7 +147,7 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
     }
 
     fn define(&mut self, instrument: Instrument, definition: &Definition) {
-        let is_late = self.feed == Feed::Replay;
+        let is_late = self.feed == MessageOrigin::Replay;
         if is_late && self.recovery.instruments().definition(instrument).is_some() {
             return;
         }
@@ -156,11 +161,11 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
     fn event(&mut self, event: &MarketEvent<'_>) {
         let is_new = match (event, self.feed) {
             // Snapshot feeds repeat the status in every round.
-            (_, Feed::Replay) => false,
+            (_, MessageOrigin::Replay) => false,
             (MarketEvent::Status(status), feed) => {
-                self.recovery.handle_status(status) || feed == Feed::Incremental
+                self.recovery.handle_status(status) || feed == MessageOrigin::Incremental
             }
-            (_, feed) => feed == Feed::Incremental,
+            (_, feed) => feed == MessageOrigin::Incremental,
         };
         if is_new {
             self.sink.handle_event(&self.delivery, event, self.recovery);
@@ -168,7 +173,7 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
     }
 
     fn sequence_reset(&mut self, next_seq_num: u64, sending_time: Option<u64>) {
-        if self.feed == Feed::Incremental {
+        if self.feed == MessageOrigin::Incremental {
             self.recovery.note_sequence_reset(sending_time);
             self.reset_to = Some(next_seq_num);
         }
@@ -181,8 +186,10 @@ impl<M: ?Sized, S: Sink<M>> MarketSink for Outlet<'_, M, S> {
     #[inline]
     fn end_message(&mut self, continues: bool) {
         match self.feed {
-            Feed::Incremental => self.recovery.end_message(continues),
-            Feed::Definitions | Feed::Replay | Feed::Snapshot => self.recovery.settle(),
+            MessageOrigin::Incremental => self.recovery.end_message(continues),
+            MessageOrigin::Definitions | MessageOrigin::Replay | MessageOrigin::Snapshot => {
+                self.recovery.settle()
+            }
         }
     }
 }

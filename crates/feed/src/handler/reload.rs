@@ -11,11 +11,11 @@
 //!
 //! Until then the running set continues to decode. Books, gaps and sequence numbers are kept.
 
-use super::channel::Channel;
+use super::channel::HandlerChannel;
 use super::decoding::{Decoding, PacketOutcome};
 use super::replayed::Replays;
-use super::{Delivery, Engine, HandlerConfigError, HandlerCounters, SequenceSource, Sink};
-use crate::framing::{Framing, ResetPolicy, next_block};
+use super::{Delivery, FeedEngine, HandlerConfigError, HandlerCounters, SequenceSource, Sink};
+use crate::framing::{Framing, FramingResetPolicy, next_block};
 use crate::market::Adapt;
 
 /// Parts of a channel that depend on its templates.
@@ -48,7 +48,7 @@ pub enum Replaced {
 }
 
 /// The decoding parts of a channel: all except the arbiter, which owns the packet.
-pub(super) struct Running<'c, E, A> {
+pub(super) struct DecodingParts<'c, E, A> {
     pub(super) engine: &'c mut E,
     pub(super) replays: &'c mut Option<Replays<E>>,
     pub(super) decoding: &'c mut Decoding<A>,
@@ -57,7 +57,7 @@ pub(super) struct Running<'c, E, A> {
     pub(super) staging: &'c mut Staging<E, A>,
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> DecodingParts<'_, E, A> {
     /// Decodes the next packet. If only the waiting templates know its template, they take effect:
     /// the exchange has changed over, and no reset was seen.
     pub(super) fn decode(
@@ -74,7 +74,8 @@ impl<E: Engine, A: Adapt<E::Message>> Running<'_, E, A> {
         }
         let framing = self.decoding.framing;
         // If dictionaries are never reset, a second attempt would find them changed.
-        if framing.reset_policy() == ResetPolicy::Never || !self.staging.can_decode(&framing, bytes)
+        if framing.reset_policy() == FramingResetPolicy::Never
+            || !self.staging.can_decode(&framing, bytes)
         {
             return outcome;
         }
@@ -145,7 +146,7 @@ impl<E, A> Staging<E, A> {
     }
 }
 
-impl<E: Engine, A> Staging<E, A> {
+impl<E: FeedEngine, A> Staging<E, A> {
     /// True if the pending templates decode a packet to its end. Has no visible effect.
     pub(super) fn can_decode(&mut self, framing: &Framing, bytes: &[u8]) -> bool {
         self.waiting.as_mut().is_some_and(|waiting| {
@@ -156,7 +157,7 @@ impl<E: Engine, A> Staging<E, A> {
     }
 }
 
-fn decodes<E: Engine>(engine: &mut E, framing: &Framing, bytes: &[u8]) -> bool {
+fn decodes<E: FeedEngine>(engine: &mut E, framing: &Framing, bytes: &[u8]) -> bool {
     engine.begin_packet();
     let mut at = 0;
     while at < bytes.len() {
@@ -175,7 +176,7 @@ fn decodes<E: Engine>(engine: &mut E, framing: &Framing, bytes: &[u8]) -> bool {
     true
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> HandlerChannel<E, A> {
     /// Accepts new templates, which take effect at once or at a reset.
     pub(super) fn replace(
         &mut self,
@@ -198,8 +199,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         Ok(Replaced::AtOnce)
     }
 
-    pub(super) const fn running(&mut self) -> Running<'_, E, A> {
+    pub(super) const fn running(&mut self) -> DecodingParts<'_, E, A> {
         let Self { engine, replays, decoding, sequence, counters, staging, .. } = self;
-        Running { engine, replays, decoding, sequence, counters, staging }
+        DecodingParts { engine, replays, decoding, sequence, counters, staging }
     }
 }

@@ -13,10 +13,10 @@
 
 use std::collections::VecDeque;
 
-use super::channel::Channel;
+use super::channel::HandlerChannel;
 use super::decoding::{Decoding, ReplayedPacket};
 use super::session_times::{ReplaySession, SendingTimes, SessionTimes};
-use super::{Delivery, Engine, Sink};
+use super::{Delivery, FeedEngine, Sink};
 use crate::arbiter::{Gap, Line};
 use crate::market::Adapt;
 
@@ -31,7 +31,7 @@ const WAITING_MAX: usize = 16_384;
 
 /// A loss to report to a replay service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum ReplayLoss {
     /// Numbers that no line sent.
     Gap(Gap),
     /// Sequence numbers restart: earlier gaps are obsolete.
@@ -41,7 +41,7 @@ pub enum Lost {
 /// A loss that is not yet reported to the replay service.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
-    lost: Lost,
+    lost: ReplayLoss,
     /// First messages of the first packet that were decoded when it arrived.
     known: u32,
 }
@@ -67,7 +67,7 @@ impl Awaited {
 
 /// A packet that a replay service sent.
 #[derive(Clone, Debug)]
-struct Replay {
+struct ServicePacket {
     received_ns: u64,
     seq_num: u64,
     /// First messages that were already delivered.
@@ -80,8 +80,8 @@ struct Replay {
 
 /// Replayed packets that wait until the lines show which session they belong to.
 #[derive(Clone, Debug)]
-enum Waiting {
-    Packet(Replay),
+enum WaitingReplay {
+    Packet(ServicePacket),
     /// The replay of a gap ended.
     End(Gap),
 }
@@ -92,7 +92,7 @@ pub(super) struct Replays<E> {
     pub(super) engine: E,
     lost: VecDeque<Noted>,
     awaited: VecDeque<Awaited>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingReplay>,
     packets_waiting: usize,
     times: SessionTimes,
     /// Longest wait of a packet, in nanoseconds.
@@ -120,11 +120,11 @@ impl<E> Replays<E> {
 
     /// Records a loss, and the number of known messages of its first packet; returns false if the
     /// queue is full.
-    pub(super) fn note(&mut self, lost: Lost, known: u32) -> bool {
+    pub(super) fn note(&mut self, lost: ReplayLoss, known: u32) -> bool {
         match lost {
-            Lost::Gap(_) if self.lost.len() >= GAPS_MAX => return false,
-            Lost::Gap(_) => {}
-            Lost::Reset => {
+            ReplayLoss::Gap(_) if self.lost.len() >= GAPS_MAX => return false,
+            ReplayLoss::Gap(_) => {}
+            ReplayLoss::Reset => {
                 self.awaited.clear();
                 self.lost.clear();
                 self.times.begin_session();
@@ -141,9 +141,9 @@ impl<E> Replays<E> {
     }
 
     /// Returns the next gap to request, or a reset.
-    pub(super) fn poll(&mut self) -> Option<Lost> {
+    pub(super) fn poll(&mut self) -> Option<ReplayLoss> {
         let Noted { lost, known } = self.lost.pop_front()?;
-        if let Lost::Gap(gap) = lost {
+        if let ReplayLoss::Gap(gap) = lost {
             if self.awaited.len() >= AWAITED_MAX {
                 self.awaited.pop_front();
             }
@@ -181,20 +181,20 @@ impl<E> Replays<E> {
     }
 
     /// Makes a packet wait, unless too many wait. Returns true if there was room.
-    fn wait(&mut self, replay: Replay) -> bool {
+    fn wait(&mut self, replay: ServicePacket) -> bool {
         let has_room = self.packets_waiting < WAITING_MAX;
         if has_room {
             self.packets_waiting += 1;
-            self.waiting.push_back(Waiting::Packet(replay));
+            self.waiting.push_back(WaitingReplay::Packet(replay));
         }
         has_room
     }
 
     /// Returns the first waiting packet or end, if its wait is over at `now_ns`.
-    fn take_ready(&mut self, now_ns: u64) -> Option<Waiting> {
+    fn take_ready(&mut self, now_ns: u64) -> Option<WaitingReplay> {
         let is_ready = match self.waiting.front()? {
-            Waiting::End(_) => true,
-            Waiting::Packet(Replay { received_ns, seq_num, times, .. }) => {
+            WaitingReplay::End(_) => true,
+            WaitingReplay::Packet(ServicePacket { received_ns, seq_num, times, .. }) => {
                 now_ns >= received_ns.saturating_add(self.wait_ns)
                     || self.times.session_of(*seq_num, *times) != ReplaySession::CurrentOrNext
             }
@@ -203,12 +203,12 @@ impl<E> Replays<E> {
             return None;
         }
         let ready = self.waiting.pop_front()?;
-        self.packets_waiting -= usize::from(matches!(ready, Waiting::Packet(_)));
+        self.packets_waiting -= usize::from(matches!(ready, WaitingReplay::Packet(_)));
         Some(ready)
     }
 
     /// True if the lines advanced while a packet waited, but did not reach its time.
-    fn is_out_of_reach(&self, replay: &Replay) -> bool {
+    fn is_out_of_reach(&self, replay: &ServicePacket) -> bool {
         self.times.told() > replay.told_before
             && self.times.session_of(replay.seq_num, replay.times) == ReplaySession::CurrentOrNext
     }
@@ -222,13 +222,13 @@ impl<E> Replays<E> {
     /// Returns the time at which the wait of the first packet ends at the latest.
     pub(super) fn due_ns(&self) -> Option<u64> {
         match self.waiting.front()? {
-            Waiting::End(_) => None,
-            Waiting::Packet(replay) => Some(replay.received_ns.saturating_add(self.wait_ns)),
+            WaitingReplay::End(_) => None,
+            WaitingReplay::Packet(replay) => Some(replay.received_ns.saturating_add(self.wait_ns)),
         }
     }
 }
 
-impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
+impl<E: FeedEngine, A: Adapt<E::Message>> HandlerChannel<E, A> {
     /// Handles the FAST bytes of a replayed packet.
     pub(super) fn handle_replayed(
         &mut self,
@@ -245,7 +245,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         };
         let times = decoding.sending_times(&mut replays.engine, bytes);
         let (told_before, bytes) = (replays.times.told(), bytes.to_vec());
-        let replay = Replay { received_ns, seq_num, known, times, told_before, bytes };
+        let replay = ServicePacket { received_ns, seq_num, known, times, told_before, bytes };
         let is_refused = match replays.times.session_of(seq_num, times) {
             ReplaySession::Past => true,
             ReplaySession::Current if !replays.is_waiting() => {
@@ -260,7 +260,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
     pub(super) fn handle_replay_done(&mut self, gap: Gap, sink: &mut impl Sink<E::Message>) {
         let Self { replays: Some(replays), .. } = self else { return };
         if replays.is_waiting() {
-            replays.waiting.push_back(Waiting::End(gap));
+            replays.waiting.push_back(WaitingReplay::End(gap));
         } else {
             self.end_replay(gap, sink);
         }
@@ -273,19 +273,24 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             && let Some(ready) = replays.take_ready(now_ns)
         {
             match ready {
-                Waiting::Packet(replay) if replays.is_out_of_reach(&replay) => {
+                WaitingReplay::Packet(replay) if replays.is_out_of_reach(&replay) => {
                     self.counters.replays_refused += 1;
                 }
-                Waiting::Packet(replay) => self.apply_replay(now_ns, &replay, sink),
-                Waiting::End(gap) => self.end_replay(gap, sink),
+                WaitingReplay::Packet(replay) => self.apply_replay(now_ns, &replay, sink),
+                WaitingReplay::End(gap) => self.end_replay(gap, sink),
             }
         }
     }
 
-    fn apply_replay(&mut self, now_ns: u64, replay: &Replay, sink: &mut impl Sink<E::Message>) {
+    fn apply_replay(
+        &mut self,
+        now_ns: u64,
+        replay: &ServicePacket,
+        sink: &mut impl Sink<E::Message>,
+    ) {
         let Self { replays: Some(replays), decoding, counters, .. } = self else { return };
         decoding.recovery.set_time(now_ns);
-        let Replay { received_ns, seq_num, known, ref bytes, .. } = *replay;
+        let ServicePacket { received_ns, seq_num, known, ref bytes, .. } = *replay;
         if replays.awaited_with(seq_num).is_none() {
             counters.replays_not_awaited += 1;
             return;

@@ -72,7 +72,7 @@ pub enum Peeked {
 
 /// How a field is skipped or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum FieldShape {
     /// No bytes.
     Nothing,
     /// Bytes up to the first with a stop bit.
@@ -83,15 +83,15 @@ enum Shape {
 
 /// A field on the path to the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    shape: Shape,
+struct PathStep {
+    shape: FieldShape,
     /// True if a presence-map bit tells whether the field is present.
     has_bit: bool,
 }
 
 /// End of the path to the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum PathEnd {
     /// The number is the next field.
     Number { has_bit: bool, nullable: bool, is_vector: bool },
     /// The template has no sequence number and ends here.
@@ -103,8 +103,8 @@ enum End {
 /// The path from the template id to the sequence number.
 #[derive(Clone, Debug)]
 struct Way {
-    steps: Vec<Step>,
-    end: End,
+    steps: Vec<PathStep>,
+    end: PathEnd,
 }
 
 /// Finds sequence numbers inside packets by skipping the few fields before them.
@@ -125,7 +125,7 @@ impl SeqNumPeek {
             .iter()
             .filter_map(|template| {
                 let id = template.id?.0;
-                let mut way = Way { steps: Vec::new(), end: End::Message };
+                let mut way = Way { steps: Vec::new(), end: PathEnd::Message };
                 way.add(set, &template.instructions, field);
                 Some((id, way))
             })
@@ -136,7 +136,7 @@ impl SeqNumPeek {
 
     /// True if any template has a number that can be found.
     pub fn can_find(&self) -> bool {
-        self.ways.iter().any(|(_, way)| matches!(way.end, End::Number { .. }))
+        self.ways.iter().any(|(_, way)| matches!(way.end, PathEnd::Number { .. }))
     }
 
     /// Finds the sequence number in the FAST bytes of a packet.
@@ -184,7 +184,7 @@ impl SeqNumPeek {
             }
         }
         match way.end {
-            End::Number { has_bit, nullable, is_vector } => {
+            PathEnd::Number { has_bit, nullable, is_vector } => {
                 if !is_there(has_bit) {
                     return None;
                 }
@@ -192,8 +192,8 @@ impl SeqNumPeek {
                     if is_vector { vector(rest, nullable)? } else { whole(rest, nullable)? };
                 Some(Ok(number))
             }
-            End::Message => Some(Err(rest)),
-            End::Unknown => None,
+            PathEnd::Message => Some(Err(rest)),
+            PathEnd::Unknown => None,
         }
     }
 }
@@ -212,10 +212,10 @@ impl Way {
                 Instruction::Field(field) => self.add_field(field, wanted),
                 Instruction::StaticRef(index, _) => match set.templates().get(*index) {
                     Some(template) => self.add(set, &template.instructions, wanted),
-                    None => self.end_with(End::Unknown),
+                    None => self.end_with(PathEnd::Unknown),
                 },
                 Instruction::Group(_) | Instruction::Sequence(_) | Instruction::DynamicRef(_) => {
-                    self.end_with(End::Unknown)
+                    self.end_with(PathEnd::Unknown)
                 }
             };
             if !goes_on {
@@ -225,7 +225,7 @@ impl Way {
         true
     }
 
-    fn end_with(&mut self, end: End) -> bool {
+    fn end_with(&mut self, end: PathEnd) -> bool {
         self.end = end;
         false
     }
@@ -237,10 +237,10 @@ impl Way {
                     self.steps.extend(steps);
                     true
                 }
-                None => self.end_with(End::Unknown),
+                None => self.end_with(PathEnd::Unknown),
             };
         }
-        self.end_with(number_of(field).unwrap_or(End::Unknown))
+        self.end_with(number_of(field).unwrap_or(PathEnd::Unknown))
     }
 }
 
@@ -253,7 +253,7 @@ fn operator_of(field: &FieldInstruction) -> Option<&Operator> {
 }
 
 /// Returns how the number itself is read.
-fn number_of(field: &FieldInstruction) -> Option<End> {
+fn number_of(field: &FieldInstruction) -> Option<PathEnd> {
     let is_vector = match field.field_type {
         FieldType::UInt(_) => false,
         FieldType::ByteVector => true,
@@ -265,16 +265,16 @@ fn number_of(field: &FieldInstruction) -> Option<End> {
         kind,
         OperatorKind::None | OperatorKind::Copy | OperatorKind::Default | OperatorKind::Increment
     );
-    is_read.then(|| End::Number { has_bit: kind.has_map_bit(nullable), nullable, is_vector })
+    is_read.then(|| PathEnd::Number { has_bit: kind.has_map_bit(nullable), nullable, is_vector })
 }
 
 /// Returns how a field before the number is skipped; `None` if that is not simple.
-fn steps_of(field: &FieldInstruction) -> Option<Vec<Step>> {
+fn steps_of(field: &FieldInstruction) -> Option<Vec<PathStep>> {
     let optional = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;
     let has_bit = kind.has_map_bit(optional);
     if kind == OperatorKind::Constant {
-        return Some(vec![Step { shape: Shape::Nothing, has_bit }]);
+        return Some(vec![PathStep { shape: FieldShape::Nothing, has_bit }]);
     }
     let is_delta = kind == OperatorKind::Delta;
     let shapes = match field.field_type {
@@ -283,22 +283,22 @@ fn steps_of(field: &FieldInstruction) -> Option<Vec<Step>> {
         | FieldType::Boolean
         | FieldType::Enum(_)
         | FieldType::Set(_)
-        | FieldType::Timestamp(_) => vec![Shape::Stopped],
-        FieldType::Ascii if !is_delta => vec![Shape::Stopped],
+        | FieldType::Timestamp(_) => vec![FieldShape::Stopped],
+        FieldType::Ascii if !is_delta => vec![FieldShape::Stopped],
         FieldType::Unicode | FieldType::ByteVector if !is_delta => {
-            vec![Shape::Vector { nullable: optional }]
+            vec![FieldShape::Vector { nullable: optional }]
         }
-        FieldType::Ascii if !optional => vec![Shape::Stopped; 2],
+        FieldType::Ascii if !optional => vec![FieldShape::Stopped; 2],
         FieldType::Unicode | FieldType::ByteVector if !optional => {
-            vec![Shape::Stopped, Shape::Vector { nullable: false }]
+            vec![FieldShape::Stopped, FieldShape::Vector { nullable: false }]
         }
-        FieldType::Decimal if !optional && !has_bit => vec![Shape::Stopped; 2],
+        FieldType::Decimal if !optional && !has_bit => vec![FieldShape::Stopped; 2],
         _ => return None,
     };
-    Some(shapes.into_iter().map(|shape| Step { shape, has_bit }).collect())
+    Some(shapes.into_iter().map(|shape| PathStep { shape, has_bit }).collect())
 }
 
-impl Shape {
+impl FieldShape {
     /// Returns the bytes after the first field.
     fn pass(self, bytes: &[u8]) -> Option<&[u8]> {
         match self {

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::Source;
+use super::FeedLine;
 use crate::arbiter::{Gap, Line, LineEvent};
 use crate::counted;
 use crate::framing::FramingError;
@@ -40,7 +40,7 @@ impl Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOrigin {
     /// The line that delivered the packet; `None` if a replay service did.
-    pub source: Option<Source>,
+    pub source: Option<FeedLine>,
     /// Arrival time, in nanoseconds of the handler's clock.
     pub received_ns: u64,
 }
@@ -63,7 +63,7 @@ pub enum Fault<'f> {
     /// The framing of a packet is wrong.
     Framing {
         /// Source of the packet.
-        source: Source,
+        source: FeedLine,
         /// The error.
         error: FramingError,
     },
@@ -79,7 +79,7 @@ pub enum Fault<'f> {
     /// The sequence number of a packet cannot be determined; the packet is dropped.
     NoSeqNum {
         /// Source of the packet.
-        source: Source,
+        source: FeedLine,
         /// Its length in bytes.
         len: usize,
     },

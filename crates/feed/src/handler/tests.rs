@@ -20,7 +20,7 @@ use tickwire_fast::{
 use super::*;
 use crate::Endian;
 use crate::arbiter::{ArbiterOptions, Gap, LineEvent, UnexpectedPolicy};
-use crate::framing::{Framing, NumberField, Preset, ResetPolicy};
+use crate::framing::{Framing, FramingResetPolicy, NumberField, Preset};
 use crate::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter, Snapshot};
 use crate::recovery::{Continuity, RecoveryOptions, SnapshotOutcome, StaleReason};
 
@@ -111,7 +111,7 @@ fn numbered_inside() -> Tested {
     let set = TemplateSet::parse(TEMPLATES).unwrap();
     let peek = SeqNumPeek::new(&set, &SeqNumField::default());
     handler_of(HandlerOptions {
-        framing: Framing::new().reset(crate::framing::ResetPolicy::Packet),
+        framing: Framing::new().reset(crate::framing::FramingResetPolicy::Packet),
         sequence: SequenceSource::Message(peek),
         arbiter: arbiter_options(),
         ..Default::default()
@@ -157,8 +157,8 @@ impl Sink<Message> for Words {
     }
 }
 
-const A: Source = Source::Incremental(Line::A);
-const B: Source = Source::Incremental(Line::B);
+const A: FeedLine = FeedLine::Incremental(Line::A);
+const B: FeedLine = FeedLine::Incremental(Line::B);
 
 fn framed(seq_num: u32, body: &[u8]) -> Vec<u8> {
     [&seq_num.to_be_bytes()[..], &[0], body].concat()

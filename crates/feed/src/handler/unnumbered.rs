@@ -7,7 +7,7 @@ use crate::arbiter::Line;
 
 /// A packet without a number that waits for those before it.
 #[derive(Debug)]
-struct Waiting {
+struct UnnumberedPacket {
     line: Line,
     received_ns: u64,
 }
@@ -15,7 +15,7 @@ struct Waiting {
 /// State of packets without numbers; at most one waits.
 #[derive(Debug, Default)]
 pub(super) struct Unnumbered {
-    waiting: Option<Waiting>,
+    waiting: Option<UnnumberedPacket>,
     /// The packet that waits or was delivered last.
     bytes: Vec<u8>,
     /// True if one was delivered, and no numbered packet since.
@@ -37,7 +37,7 @@ impl Unnumbered {
     pub(super) fn hold(&mut self, line: Line, received_ns: u64, bytes: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
-        self.waiting = Some(Waiting { line, received_ns });
+        self.waiting = Some(UnnumberedPacket { line, received_ns });
         self.is_last_delivered = false;
     }
 
@@ -48,7 +48,7 @@ impl Unnumbered {
 
     /// Takes the waiting packet: its line, time and bytes.
     pub(super) fn take(&mut self) -> Option<(Line, u64, &[u8])> {
-        let Waiting { line, received_ns } = self.waiting.take()?;
+        let UnnumberedPacket { line, received_ns } = self.waiting.take()?;
         self.is_last_delivered = true;
         Some((line, received_ns, &self.bytes))
     }

@@ -23,8 +23,8 @@ pub use fast::{
 };
 pub use instruments::{Definition, Instrument, InstrumentKey, Instruments};
 pub use sink::{
-    Adapt, Clear, ClearScope, Fragment, LevelName, LevelUpdate, MarketSink, NoBooks, Snapshot,
-    SnapshotLevel, Update,
+    Adapt, Clear, ClearScope, LevelName, LevelUpdate, MarketSink, NoBooks, Snapshot,
+    SnapshotFragment, SnapshotLevel, Update,
 };
 
 /// Orders that the levels of a book include.

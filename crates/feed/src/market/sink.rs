@@ -77,7 +77,7 @@ pub struct SnapshotLevel {
 
 /// Position of a message in a fragmented snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fragment {
+pub enum SnapshotFragment {
     /// The feed never splits snapshots: it has no LastFragment (893).
     Whole,
     /// More messages of this snapshot follow (893=0).
@@ -101,7 +101,7 @@ pub struct Snapshot<'a> {
     /// Number of the message on the snapshot feed.
     pub seq_num: Option<u64>,
     /// Position of this message in a fragmented snapshot.
-    pub fragment: Fragment,
+    pub fragment: SnapshotFragment,
     /// MarketDepth (264): levels per side that the feed publishes.
     pub depth: Option<u32>,
     /// Levels, each side of each kind best first.

@@ -1,17 +1,17 @@
 //! OPRA lines in the loops that drive handlers.
 
-use tickwire_opra::Message;
+use tickwire_opra::OpraMessage;
 
-use super::{Event, LineHandler};
-use crate::handler::{PacketHandler, Source};
+use super::{LineHandler, OpraEvent};
+use crate::handler::{FeedLine, PacketHandler};
 
 /// Receives the messages of an OPRA line, in order and once.
 pub trait OpraSink {
     /// A message.
-    fn handle_message(&mut self, message: &Message<'_>);
+    fn handle_message(&mut self, message: &OpraMessage<'_>);
 
     /// A packet whose messages have been passed on, a gap or a reset.
-    fn handle_event(&mut self, event: &Event);
+    fn handle_event(&mut self, event: &OpraEvent);
 }
 
 impl LineHandler {
@@ -24,10 +24,10 @@ impl LineHandler {
 
 /// OPRA has no snapshot feed; a source selects the A or the B side by its line.
 impl<S: OpraSink> PacketHandler<S> for LineHandler {
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], sink: &mut S) {
-        let (Source::Definitions(side) | Source::Incremental(side) | Source::Snapshot(side)) =
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], sink: &mut S) {
+        let (FeedLine::Definitions(side) | FeedLine::Incremental(side) | FeedLine::Snapshot(side)) =
             source;
-        let visit = |message: Message<'_>| sink.handle_message(&message);
+        let visit = |message: OpraMessage<'_>| sink.handle_message(&message);
         if let Some(event) = self.handle_packet_in_place(received_ns, side, packet, visit) {
             sink.handle_event(&event);
         }

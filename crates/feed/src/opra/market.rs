@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 
-use tickwire_opra::{Message, OptionKey, Price, Quote, Typed};
+use tickwire_opra::{OpraMessage, OptionKey, Price, Quote, Typed};
 
 use crate::book::{Amount, BookUpdate, Level, LevelAction, Side};
 use crate::market::{
@@ -30,7 +30,7 @@ const CLOSED: u64 = 3;
 
 /// State of a series.
 #[derive(Clone, Copy, Debug, Default)]
-struct Series {
+struct SeriesState {
     /// True for each side that has a best price.
     has_best: [bool; 2],
     is_halted: bool,
@@ -50,7 +50,7 @@ enum Best {
 /// 1.03, whose codes are not decoded, the name is `IBM A9 195.5`.
 #[derive(Clone, Debug, Default)]
 pub struct OpraAdapter {
-    series: HashMap<Instrument, Series>,
+    series: HashMap<Instrument, SeriesState>,
     name: Vec<u8>,
 }
 
@@ -114,10 +114,10 @@ impl OpraAdapter {
     }
 }
 
-impl Adapt<Message<'_>> for OpraAdapter {
+impl Adapt<OpraMessage<'_>> for OpraAdapter {
     fn adapt<S: MarketSink>(
         &mut self,
-        message: &Message<'_>,
+        message: &OpraMessage<'_>,
         seq_num: u64,
         sink: &mut S,
     ) -> Result<(), MarketDataError> {

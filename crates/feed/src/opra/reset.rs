@@ -30,7 +30,7 @@ impl LineReset {
     /// Remembers a packet that begins with a reset; `None` for others.
     pub(super) fn note(
         &mut self,
-        decoder: &mut bottom_up::Decoder,
+        decoder: &mut bottom_up::BottomUpDecoder,
         packet: &[u8],
     ) -> Option<ResetOccurrence> {
         if !may_be_reset(packet) || !is_reset(decoder, packet) {
@@ -65,7 +65,7 @@ fn may_be_reset(packet: &[u8]) -> bool {
 }
 
 /// True if the first message of a packet resets the sequence numbers.
-fn is_reset(decoder: &mut bottom_up::Decoder, packet: &[u8]) -> bool {
+fn is_reset(decoder: &mut bottom_up::BottomUpDecoder, packet: &[u8]) -> bool {
     let mut first = None;
     // Errors after the first message are reported when the packet is delivered.
     let _ = decoder.decode_packet(packet, |message| {

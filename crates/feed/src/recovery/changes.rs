@@ -1,6 +1,6 @@
 //! Changes by messages, and the checks after each message.
 
-use super::instrument::{IMPLIED, Instrument, OUTRIGHT, ReportedState};
+use super::instrument::{IMPLIED, InstrumentState, OUTRIGHT, ReportedState};
 use super::{BookChange, Recovery, StaleReason};
 use crate::market::{BookKind, Instrument as Id};
 
@@ -47,7 +47,7 @@ impl Changes {
         &mut self,
         reported: ReportedState,
         id: Id,
-        instrument: &Instrument,
+        instrument: &InstrumentState,
         kinds: u8,
         is_new_state: bool,
     ) {

@@ -1,6 +1,6 @@
 //! Snapshots reassembled from several messages.
 
-use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
+use crate::market::{Instrument, Snapshot, SnapshotFragment, SnapshotLevel};
 
 /// Most levels of all fragments of a snapshot.
 const LEVELS_MAX: usize = 1 << 18;
@@ -100,14 +100,14 @@ impl Assembly {
 
     /// Adds a message.
     pub(super) fn take(&mut self, snapshot: &Snapshot<'_>) -> Assembled {
-        if snapshot.fragment != Fragment::Whole && self.is_late(snapshot) {
+        if snapshot.fragment != SnapshotFragment::Whole && self.is_late(snapshot) {
             return Assembled::Incomplete;
         }
-        let is_last = snapshot.fragment != Fragment::Middle;
+        let is_last = snapshot.fragment != SnapshotFragment::Middle;
         let next = snapshot.seq_num.and_then(|seq_num| seq_num.checked_add(1));
         let after = if is_last { Before::End(next) } else { Before::Middle(next) };
         let before = std::mem::replace(&mut self.before, after);
-        if snapshot.fragment == Fragment::Whole {
+        if snapshot.fragment == SnapshotFragment::Whole {
             self.of = None;
             return Assembled::Whole;
         }
@@ -158,7 +158,7 @@ impl Assembly {
 mod tests {
     use super::*;
 
-    fn message(seq_num: Option<u64>, last: u64, fragment: Fragment) -> Snapshot<'static> {
+    fn message(seq_num: Option<u64>, last: u64, fragment: SnapshotFragment) -> Snapshot<'static> {
         Snapshot {
             instrument: Instrument(7),
             last_seq_num: last,
@@ -171,16 +171,17 @@ mod tests {
         }
     }
 
-    fn run(messages: &[(Option<u64>, u64, Fragment)]) -> Vec<Assembled> {
+    fn run(messages: &[(Option<u64>, u64, SnapshotFragment)]) -> Vec<Assembled> {
         let mut assembly = Assembly::new();
-        let take = |of: &(Option<u64>, u64, Fragment)| assembly.take(&message(of.0, of.1, of.2));
+        let take =
+            |of: &(Option<u64>, u64, SnapshotFragment)| assembly.take(&message(of.0, of.1, of.2));
         messages.iter().map(take).collect()
     }
 
     #[test]
     fn consecutive_fragments_are_put_together() {
         use Assembled::{Complete, Partial, Whole};
-        use Fragment::{Last, Middle};
+        use SnapshotFragment::{Last, Middle};
         let messages = [
             (Some(1), 5, Middle),
             (Some(2), 5, Middle),
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn a_lost_fragment_makes_the_rest_useless_until_the_next_snapshot() {
         use Assembled::{Incomplete, Partial, Whole};
-        use Fragment::{Last, Middle};
+        use SnapshotFragment::{Last, Middle};
         let messages = [
             (Some(8), 5, Last),
             (Some(9), 5, Middle),
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn a_late_fragment_whose_number_is_the_next_by_chance_is_no_snapshot() {
         use Assembled::{Incomplete, Partial, Whole};
-        use Fragment::{Last, Middle};
+        use SnapshotFragment::{Last, Middle};
         let mut assembly = Assembly::new();
         let mut take = |seq_num, sent, fragment| {
             let message = message(Some(seq_num), 5, fragment);
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn without_numbers_nothing_split_can_be_shown_to_be_complete() {
-        use Fragment::{Last, Middle, Whole};
+        use SnapshotFragment::{Last, Middle, Whole};
         let messages = [(None, 5, Last), (None, 5, Middle), (None, 5, Last), (None, 5, Whole)];
         use Assembled::{Incomplete, Partial};
         assert_eq!(run(&messages), [Assembled::Whole, Partial, Incomplete, Assembled::Whole]);

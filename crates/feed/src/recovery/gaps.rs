@@ -9,7 +9,7 @@ use crate::arbiter::Gap;
 const OPEN_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenGap {
     gap: Gap,
     last: LastGap,
 }
@@ -17,7 +17,7 @@ struct Open {
 /// The unfilled gaps of the channel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenGaps {
-    open: VecDeque<Open>,
+    open: VecDeque<OpenGap>,
     /// The last gap that can no longer be filled.
     floor: LastGap,
     /// Gaps opened in all.
@@ -33,7 +33,7 @@ pub(super) struct Around {
 
 /// The gaps around a gap that was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Filled {
+pub(super) struct FilledGap {
     /// The gap before it.
     pub(super) before: LastGap,
     /// The first number of the gap after it.
@@ -50,7 +50,7 @@ impl OpenGaps {
         {
             self.floor = oldest.last;
         }
-        self.open.push_back(Open { gap, last });
+        self.open.push_back(OpenGap { gap, last });
         last
     }
 
@@ -70,7 +70,7 @@ impl OpenGaps {
 
     /// Returns the open gap that contains this number; `None` if there is none.
     pub(super) fn around(&self, seq_num: u64) -> Option<Around> {
-        let has = |open: &Open| (open.gap.first..=open.gap.last()).contains(&seq_num);
+        let has = |open: &OpenGap| (open.gap.first..=open.gap.last()).contains(&seq_num);
         let index = self.open.iter().rposition(has)?;
         Some(Around { before: self.last_before(index), own: self.open.get(index)?.last })
     }
@@ -81,12 +81,12 @@ impl OpenGaps {
     }
 
     /// Removes a gap that was filled; `None` if it is not open.
-    pub(super) fn fill(&mut self, gap: Gap) -> Option<Filled> {
+    pub(super) fn fill(&mut self, gap: Gap) -> Option<FilledGap> {
         let index = self.open.iter().rposition(|open| open.gap == gap)?;
         let before = self.last_before(index);
         self.open.remove(index);
         let next_first = self.open.get(index).map(|next| next.gap.first);
-        Some(Filled { before, next_first })
+        Some(FilledGap { before, next_first })
     }
 
     /// The last gap.
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(gaps.around(11), Some(first));
         assert_eq!(gaps.around(20), Some(Around { before: last[0], own: last[1] }));
         let filled = gaps.fill(gap(20)).unwrap();
-        assert_eq!(filled, Filled { before: last[0], next_first: Some(30) });
+        assert_eq!(filled, FilledGap { before: last[0], next_first: Some(30) });
         assert_eq!(gaps.last(), last[2]);
         assert_eq!(gaps.fill(gap(20)), None);
         gaps.fill(gap(30)).unwrap();

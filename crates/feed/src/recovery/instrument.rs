@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::natural::NaturalRefresh;
-use super::pending::Pending;
+use super::pending::PendingSnapshot;
 use super::{BookKinds, Continuity, RecoveryOptions, StaleReason};
 use crate::board::{Board, index_of};
 use crate::book::{Book, BookFault, BookUpdate};
@@ -11,7 +11,7 @@ use crate::market::{BookKind, Instrument as Id, LevelUpdate, Snapshot, Update};
 
 /// Position of an update relative to a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum UpdatePlace {
     /// Already included.
     Old,
     /// The next one.
@@ -31,13 +31,13 @@ pub(super) struct LastGap {
 
 /// The books of an instrument.
 #[derive(Clone, Debug)]
-pub(super) struct Books {
+pub(super) struct InstrumentBooks {
     pub(super) outright: Book,
     /// The implied book, if implied books are kept.
     pub(super) implied: Option<Box<Book>>,
 }
 
-impl Books {
+impl InstrumentBooks {
     pub(super) fn new(kinds: BookKinds, depth: [Option<u32>; 2]) -> Self {
         let has_implied = kinds == BookKinds::OutrightAndImplied;
         let implied = has_implied.then(|| Box::new(Book::with_depth(depth[1])));
@@ -89,7 +89,7 @@ impl Books {
     }
 }
 
-impl PartialEq for Books {
+impl PartialEq for InstrumentBooks {
     fn eq(&self, other: &Self) -> bool {
         self.all().eq(other.all())
     }
@@ -119,7 +119,7 @@ pub struct BookMark {
 /// An instrument of the channel. The fields that every update reads lie together.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Instrument {
+pub(super) struct InstrumentState {
     /// RptSeq of the last update in the book.
     pub(super) rpt_seq: u64,
     /// Numbers of the incremental feed below this are accounted for.
@@ -140,7 +140,7 @@ pub(super) struct Instrument {
     pub(super) checks: u16,
     /// Reason why the book is stale, apart from gaps of the channel and silence.
     pub(super) broken: Option<StaleReason>,
-    pub(super) books: Books,
+    pub(super) books: InstrumentBooks,
     pub(super) held: VecDeque<Update>,
     /// Snapshots that end below this number precede an entry that emptied the books without being
     /// an update of the instrument. RptSeq does not distinguish them from later ones.
@@ -149,7 +149,7 @@ pub(super) struct Instrument {
     pub(super) base_end: u64,
     /// The last update that should have been held but was dropped.
     pub(super) dropped: Option<(u64, Option<u64>)>,
-    pub(super) pending: Option<Box<Pending>>,
+    pub(super) pending: Option<Box<PendingSnapshot>>,
     natural: Option<Box<NaturalRefresh>>,
 }
 
@@ -160,7 +160,7 @@ pub(super) const IMPLIED: u8 = 1 << BookKind::Implied as u8;
 /// Larger than any number of gaps.
 const NONE_MATTERS: u64 = u64::MAX;
 
-impl Instrument {
+impl InstrumentState {
     pub(super) fn new(options: &RecoveryOptions, depth: [Option<u32>; 2], cleared_to: u64) -> Self {
         Self {
             rpt_seq: 0,
@@ -174,7 +174,7 @@ impl Instrument {
             may_cross: None,
             reported: ReportedState::Nothing,
             checks: 0,
-            books: Books::new(options.kinds, depth),
+            books: InstrumentBooks::new(options.kinds, depth),
             held: VecDeque::new(),
             dropped: None,
             pending: None,
@@ -240,7 +240,7 @@ impl Instrument {
         by: Continuity,
         gap: LastGap,
         may_begin_empty: bool,
-    ) -> Place {
+    ) -> UpdatePlace {
         match by {
             Continuity::RptSeq => self.place_by_rpt_seq(update, may_begin_empty),
             Continuity::SeqNum => self.place_by_seq_num(update, gap, may_begin_empty),
@@ -248,43 +248,48 @@ impl Instrument {
     }
 
     #[inline]
-    fn place_by_rpt_seq(&self, update: &Update, may_begin_empty: bool) -> Place {
+    fn place_by_rpt_seq(&self, update: &Update, may_begin_empty: bool) -> UpdatePlace {
         let Some(found) = update.rpt_seq else {
-            return Place::Unreachable(StaleReason::NoRptSeq);
+            return UpdatePlace::Unreachable(StaleReason::NoRptSeq);
         };
         match self.broken {
-            None if found > 0 && found - 1 == self.rpt_seq => Place::Next,
-            None if found <= self.rpt_seq && update.seq_num < self.base_end => Place::Old,
+            None if found > 0 && found - 1 == self.rpt_seq => UpdatePlace::Next,
+            None if found <= self.rpt_seq && update.seq_num < self.base_end => UpdatePlace::Old,
             None if found <= self.rpt_seq => {
                 let last = self.rpt_seq;
-                Place::Unreachable(StaleReason::RptSeqBack { last, found })
+                UpdatePlace::Unreachable(StaleReason::RptSeqBack { last, found })
             }
             None => {
                 let expected = self.rpt_seq.saturating_add(1);
-                Place::Unreachable(StaleReason::RptSeqGap { expected, found })
+                UpdatePlace::Unreachable(StaleReason::RptSeqGap { expected, found })
             }
             Some(StaleReason::NoSnapshot | StaleReason::Reset | StaleReason::Ahead)
                 if found == 1 && may_begin_empty =>
             {
-                Place::Next
+                UpdatePlace::Next
             }
             Some(reason) => match self.held.back().and_then(|held| held.rpt_seq) {
                 Some(last) if found <= last => {
-                    Place::Unreachable(StaleReason::RptSeqBack { last, found })
+                    UpdatePlace::Unreachable(StaleReason::RptSeqBack { last, found })
                 }
-                _ => Place::Unreachable(reason),
+                _ => UpdatePlace::Unreachable(reason),
             },
         }
     }
 
     /// Returns the position of an update on feeds without RptSeq. A new instrument starts with an
     /// empty book if allowed: then all its updates have arrived, except for gaps.
-    fn place_by_seq_num(&self, update: &Update, gap: LastGap, may_begin_empty: bool) -> Place {
+    fn place_by_seq_num(
+        &self,
+        update: &Update,
+        gap: LastGap,
+        may_begin_empty: bool,
+    ) -> UpdatePlace {
         match self.stale(gap) {
-            Some(StaleReason::NoSnapshot) if may_begin_empty && gap.count == 0 => Place::Next,
-            None if update.seq_num < self.base_end => Place::Old,
-            None => Place::Next,
-            Some(reason) => Place::Unreachable(reason),
+            Some(StaleReason::NoSnapshot) if may_begin_empty && gap.count == 0 => UpdatePlace::Next,
+            None if update.seq_num < self.base_end => UpdatePlace::Old,
+            None => UpdatePlace::Next,
+            Some(reason) => UpdatePlace::Unreachable(reason),
         }
     }
 
@@ -470,7 +475,7 @@ impl Instrument {
     /// updates. Returns how many were applied.
     pub(super) fn load(
         &mut self,
-        books: &mut Books,
+        books: &mut InstrumentBooks,
         snapshot: &Snapshot<'_>,
         by: Continuity,
     ) -> u64 {
@@ -491,15 +496,15 @@ impl Instrument {
         let mut applied = 0;
         while let Some(update) = self.held.front().copied() {
             match self.place(&update, by, LastGap::default(), false) {
-                Place::Old => {}
+                UpdatePlace::Old => {}
                 // A gap before the update may have been filled since the update was held; the
                 // update is then the next one.
-                Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
-                Place::Next => break,
+                UpdatePlace::Next if self.apply(&update, 0).is_ok() => applied += 1,
+                UpdatePlace::Next => break,
                 // The snapshot includes the update's packet but not its RptSeq, so that RptSeq was
                 // invalid.
-                Place::Unreachable(_) if update.seq_num < self.base_end => {}
-                Place::Unreachable(reason) => {
+                UpdatePlace::Unreachable(_) if update.seq_num < self.base_end => {}
+                UpdatePlace::Unreachable(reason) => {
                     self.broken = Some(reason);
                     break;
                 }

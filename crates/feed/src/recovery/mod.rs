@@ -32,7 +32,7 @@
 //! use tickwire_feed::arbiter::Gap;
 //! use tickwire_feed::book::{Amount, Level, Side};
 //! use tickwire_feed::market::{
-//!     BookKind, Fragment, InstrumentKey, LevelName, Snapshot, SnapshotLevel,
+//!     BookKind, SnapshotFragment, InstrumentKey, LevelName, Snapshot, SnapshotLevel,
 //! };
 //! use tickwire_feed::recovery::{Recovery, RecoveryOptions, SnapshotOutcome, StaleReason};
 //!
@@ -47,7 +47,7 @@
 //!     rpt_seq: Some(12),
 //!     sending_time: None,
 //!     seq_num: None,
-//!     fragment: Fragment::Whole,
+//!     fragment: SnapshotFragment::Whole,
 //!     depth: None,
 //!     levels: &levels,
 //! };
@@ -90,8 +90,8 @@ use changes::Changes;
 use fragments::Assembly;
 use gaps::OpenGaps;
 pub use instrument::BookMark;
-use instrument::{Books, Instrument, LastGap, Place, ReportedState};
-use session::Sessions;
+use instrument::{InstrumentBooks, InstrumentState, LastGap, ReportedState, UpdatePlace};
+use session::SessionTracker;
 
 /// The books of one channel. See the [module](self).
 #[derive(Debug)]
@@ -99,13 +99,13 @@ pub struct Recovery {
     options: RecoveryOptions,
     ids: Instruments,
     /// By the index of the instrument.
-    instruments: Vec<Instrument>,
+    instruments: Vec<InstrumentState>,
     /// States as reported last, by the index of the instrument: see
     /// [`state_codes`](Self::state_codes).
     state_codes: Vec<u8>,
     gap: LastGap,
     gaps: OpenGaps,
-    sessions: Sessions,
+    sessions: SessionTracker,
     /// The number after the last entry that emptied books of several instruments, possibly
     /// including instruments not seen yet.
     cleared_to: u64,
@@ -139,7 +139,7 @@ pub struct Recovery {
     /// By line of the snapshot feed.
     assemblies: [Assembly; 2],
     /// Assembles snapshots; swapped with the books they replace.
-    scratch: Books,
+    scratch: InstrumentBooks,
     changes: Changes,
     /// Board on which books are published for other threads, once one has been requested.
     board: Option<Board>,
@@ -155,7 +155,7 @@ impl Recovery {
             state_codes: Vec::new(),
             gap: LastGap::default(),
             gaps: OpenGaps::default(),
-            sessions: Sessions::default(),
+            sessions: SessionTracker::default(),
             cleared_to: 0,
             now_ns: 0,
             is_silent: false,
@@ -173,7 +173,7 @@ impl Recovery {
             pending_due_ns: u64::MAX,
             times_until_ns: 0,
             assemblies: [Assembly::new(), Assembly::new()],
-            scratch: Books::new(options.kinds, [None; 2]),
+            scratch: InstrumentBooks::new(options.kinds, [None; 2]),
             changes: Changes::default(),
             board: None,
             counters: RecoveryCounters::default(),
@@ -199,7 +199,7 @@ impl Recovery {
             return;
         }
         let depth = self.known_depth(None);
-        self.instruments.push(Instrument::new(&self.options, depth, self.cleared_to));
+        self.instruments.push(InstrumentState::new(&self.options, depth, self.cleared_to));
         self.state_codes.push(StaleReason::NoSnapshot.code());
         self.changes.reserve(self.instruments.len());
     }
@@ -664,7 +664,7 @@ impl Recovery {
             Continuity::SeqNum => self.options.starts_empty && self.sessions.is_from_start(),
         };
         match instrument.place(update, self.options.continuity, self.gap, may_begin_empty) {
-            Place::Next => match instrument.apply(update, self.gap.count) {
+            UpdatePlace::Next => match instrument.apply(update, self.gap.count) {
                 Ok(()) if is_fresh => {
                     self.counters.applied += 1;
                     UpdateOutcome::Applied
@@ -681,11 +681,11 @@ impl Recovery {
                     self.hold(update, reason)
                 }
             },
-            Place::Old => {
+            UpdatePlace::Old => {
                 self.counters.old += 1;
                 UpdateOutcome::Old
             }
-            Place::Unreachable(reason) => self.hold(update, reason),
+            UpdatePlace::Unreachable(reason) => self.hold(update, reason),
         }
     }
 

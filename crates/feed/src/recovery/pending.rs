@@ -1,13 +1,13 @@
 //! Snapshots that are ahead of the lines, by number or by SendingTime.
 
-use crate::market::{Fragment, Instrument, Snapshot, SnapshotLevel};
+use crate::market::{Instrument, Snapshot, SnapshotFragment, SnapshotLevel};
 
 /// Most levels of all waiting snapshots together.
 pub(super) const PENDING_LEVELS_MAX: usize = 1 << 20;
 
 /// A snapshot that waits for the lines.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingSnapshot {
     instrument: Instrument,
     pub(super) last_seq_num: u64,
     rpt_seq: Option<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Pending {
     levels: Vec<SnapshotLevel>,
 }
 
-impl Pending {
+impl PendingSnapshot {
     pub(super) fn new(snapshot: &Snapshot<'_>, deadline_ns: Option<u64>) -> Self {
         let Snapshot { instrument, last_seq_num, rpt_seq, sending_time, depth, levels, .. } =
             *snapshot;
@@ -51,7 +51,7 @@ impl Pending {
             rpt_seq: self.rpt_seq,
             sending_time: self.sending_time,
             seq_num: None,
-            fragment: Fragment::Whole,
+            fragment: SnapshotFragment::Whole,
             depth: self.depth,
             levels: &self.levels,
         }

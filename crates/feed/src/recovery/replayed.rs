@@ -7,7 +7,7 @@
 //! that does not fit is not used, and the book waits for a snapshot that includes it.
 
 use super::gaps::Around;
-use super::instrument::{Instrument, LastGap, Place};
+use super::instrument::{InstrumentState, LastGap, UpdatePlace};
 use super::{Continuity, Recovery, StaleReason, UpdateOutcome};
 use crate::arbiter::Gap;
 use crate::market::{Clear, ClearScope, Update};
@@ -31,29 +31,31 @@ impl Recovery {
         let held = instrument.held.len();
         let may_begin_empty = !self.options.carries_over;
         let outcome = match instrument.place_replayed(update, by, around, may_begin_empty) {
-            Place::Old => {
+            UpdatePlace::Old => {
                 self.counters.old += 1;
                 UpdateOutcome::Old
             }
-            Place::Next => match instrument.apply_replayed(update, by, around.own, is_alone) {
-                Ok(applied) => {
-                    self.counters.replayed += 1;
-                    self.counters.applied += applied;
-                    match instrument.stale(self.gap) {
-                        Some(reason) => UpdateOutcome::Held(reason),
-                        None if was_stale => {
-                            self.counters.recovered += 1;
-                            UpdateOutcome::Recovered
+            UpdatePlace::Next => {
+                match instrument.apply_replayed(update, by, around.own, is_alone) {
+                    Ok(applied) => {
+                        self.counters.replayed += 1;
+                        self.counters.applied += applied;
+                        match instrument.stale(self.gap) {
+                            Some(reason) => UpdateOutcome::Held(reason),
+                            None if was_stale => {
+                                self.counters.recovered += 1;
+                                UpdateOutcome::Recovered
+                            }
+                            None => UpdateOutcome::Applied,
                         }
-                        None => UpdateOutcome::Applied,
+                    }
+                    Err(reason) => {
+                        self.counters.broken += 1;
+                        UpdateOutcome::Held(reason)
                     }
                 }
-                Err(reason) => {
-                    self.counters.broken += 1;
-                    UpdateOutcome::Held(reason)
-                }
-            },
-            Place::Unreachable(reason) => {
+            }
+            UpdatePlace::Unreachable(reason) => {
                 instrument.need_snapshot_after(update, reason);
                 UpdateOutcome::Held(reason)
             }
@@ -107,49 +109,51 @@ impl Recovery {
     }
 
     fn stale_count(&self) -> u64 {
-        let is_stale = |instrument: &&Instrument| instrument.stale(self.gap).is_some();
+        let is_stale = |instrument: &&InstrumentState| instrument.stale(self.gap).is_some();
         self.instruments.iter().filter(is_stale).count() as u64
     }
 }
 
-impl Instrument {
+impl InstrumentState {
     fn place_replayed(
         &self,
         update: &Update,
         by: Continuity,
         around: Around,
         may_begin_empty: bool,
-    ) -> Place {
+    ) -> UpdatePlace {
         let Around { before, own } = around;
         let place = match by {
             Continuity::RptSeq => self.place_replayed_by_rpt_seq(update, may_begin_empty),
-            Continuity::SeqNum => self.stale(before).map_or(Place::Next, Place::Unreachable),
+            Continuity::SeqNum => {
+                self.stale(before).map_or(UpdatePlace::Next, UpdatePlace::Unreachable)
+            }
         };
         match place {
             // Only its RptSeq is used.
-            Place::Next if by == Continuity::RptSeq => Place::Next,
-            _ if self.lacks_nothing_since(own) => Place::Old,
+            UpdatePlace::Next if by == Continuity::RptSeq => UpdatePlace::Next,
+            _ if self.lacks_nothing_since(own) => UpdatePlace::Old,
             place => place,
         }
     }
 
-    fn place_replayed_by_rpt_seq(&self, update: &Update, may_begin_empty: bool) -> Place {
+    fn place_replayed_by_rpt_seq(&self, update: &Update, may_begin_empty: bool) -> UpdatePlace {
         let Some(found) = update.rpt_seq else {
-            return Place::Unreachable(StaleReason::NoRptSeq);
+            return UpdatePlace::Unreachable(StaleReason::NoRptSeq);
         };
         let expected = self.rpt_seq.saturating_add(1);
         match self.broken {
-            None | Some(StaleReason::RptSeqGap { .. }) if found < expected => Place::Old,
-            None | Some(StaleReason::RptSeqGap { .. }) if found == expected => Place::Next,
+            None | Some(StaleReason::RptSeqGap { .. }) if found < expected => UpdatePlace::Old,
+            None | Some(StaleReason::RptSeqGap { .. }) if found == expected => UpdatePlace::Next,
             None | Some(StaleReason::RptSeqGap { .. }) => {
-                Place::Unreachable(StaleReason::RptSeqGap { expected, found })
+                UpdatePlace::Unreachable(StaleReason::RptSeqGap { expected, found })
             }
             Some(StaleReason::NoSnapshot | StaleReason::Reset)
                 if found == 1 && self.rpt_seq == 0 && may_begin_empty =>
             {
-                Place::Next
+                UpdatePlace::Next
             }
-            Some(reason) => Place::Unreachable(reason),
+            Some(reason) => UpdatePlace::Unreachable(reason),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::market::Snapshot;
 
 /// End of a session, as far as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ended {
+struct SessionEnd {
     /// Start of the next session, on the clock of the handler.
     at_ns: u64,
     /// Numbers of the session that were seen: from `first` to before `end`.
@@ -16,12 +16,12 @@ struct Ended {
 
 /// Watches the numbers of the incremental feed by session.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct SessionTracker {
     /// The number after the last one delivered or declared lost; `None` before the first.
     next: Option<u64>,
     /// The first number seen in this session.
     first: u64,
-    ended: Option<Ended>,
+    ended: Option<SessionEnd>,
     /// SendingTime of a SequenceReset whose session has not begun yet.
     reset_sent: Option<u64>,
     has_times: bool,
@@ -29,7 +29,7 @@ pub(super) struct Sessions {
     sent: Option<u64>,
 }
 
-impl Sessions {
+impl SessionTracker {
     /// Sets whether messages of the lines have a SendingTime.
     pub(super) const fn set_times(&mut self, has_times: bool) {
         self.has_times = has_times;
@@ -96,9 +96,11 @@ impl Sessions {
     pub(super) fn begin(&mut self, now_ns: u64) {
         let sending_time = self.reset_sent.take();
         self.ended = match (self.next.take(), self.ended) {
-            (Some(end), _) => Some(Ended { at_ns: now_ns, first: self.first, end, sending_time }),
+            (Some(end), _) => {
+                Some(SessionEnd { at_ns: now_ns, first: self.first, end, sending_time })
+            }
             // Two resets in a row: snapshots from before the first may still arrive.
-            (None, Some(ended)) => Some(Ended { at_ns: now_ns, sending_time, ..ended }),
+            (None, Some(ended)) => Some(SessionEnd { at_ns: now_ns, sending_time, ..ended }),
             (None, None) => None,
         };
         // Times of day restart.

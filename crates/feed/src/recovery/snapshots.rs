@@ -2,10 +2,12 @@
 
 use super::fragments::Assembled;
 use super::instrument::is_wrong;
-use super::pending::{PENDING_LEVELS_MAX, Pending};
+use super::pending::{PENDING_LEVELS_MAX, PendingSnapshot};
 use super::{Continuity, Recovery, SnapshotOutcome, StaleReason};
 use crate::book::{BookFault, BookUpdate, LevelAction, OrderAction, PriceAction};
-use crate::market::{BookKind, Fragment, Instrument as Id, LevelName, Snapshot, SnapshotLevel};
+use crate::market::{
+    BookKind, Instrument as Id, LevelName, Snapshot, SnapshotFragment, SnapshotLevel,
+};
 
 impl Recovery {
     /// Handles a snapshot, or a part of one, that arrived on this line of the snapshot feed (0 or
@@ -25,7 +27,7 @@ impl Recovery {
                     super::fragments::Assembly::new(),
                 );
                 let (levels, depth) = (assembly.levels(), assembly.depth());
-                let fragment = Fragment::Whole;
+                let fragment = SnapshotFragment::Whole;
                 let whole = Snapshot { levels, depth, fragment, ..*snapshot };
                 let outcome = self.handle_whole(&whole);
                 self.assemblies[line] = assembly;
@@ -110,7 +112,7 @@ impl Recovery {
         if self.pending_levels.saturating_add(snapshot.levels.len()) > PENDING_LEVELS_MAX {
             return SnapshotOutcome::Ahead;
         }
-        self.keep(id, Box::new(Pending::new(snapshot, has_begun.then_some(deadline))));
+        self.keep(id, Box::new(PendingSnapshot::new(snapshot, has_begun.then_some(deadline))));
         let instrument = &mut self.instruments[id.index()];
         if instrument.broken == Some(StaleReason::NoSnapshot) {
             instrument.broken = Some(StaleReason::Ahead);
@@ -130,7 +132,7 @@ impl Recovery {
 
     /// Makes a snapshot wait, and lowers the thresholds of number, SendingTime and deadline to its
     /// own.
-    fn keep(&mut self, id: Id, mut pending: Box<Pending>) {
+    fn keep(&mut self, id: Id, mut pending: Box<PendingSnapshot>) {
         pending.is_ahead = pending.last_seq_num >= self.sessions.position();
         if pending.is_ahead {
             self.pending_first = self.pending_first.min(pending.last_seq_num);

@@ -18,7 +18,7 @@ mod updates;
 
 use super::*;
 use crate::book::{Amount, Level, LevelAction, Side};
-use crate::market::{Fragment, LevelName, Snapshot, SnapshotLevel};
+use crate::market::{LevelName, Snapshot, SnapshotFragment, SnapshotLevel};
 
 const ONE: Id = Id(0);
 const TWO: Id = Id(1);
@@ -89,7 +89,7 @@ fn whole(last_seq_num: u64, rpt_seq: u64, levels: &[SnapshotLevel]) -> Snapshot<
         rpt_seq: Some(rpt_seq),
         sending_time: None,
         seq_num: None,
-        fragment: Fragment::Whole,
+        fragment: SnapshotFragment::Whole,
         depth: None,
         levels,
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::options::ReplayOptions;
-use super::wire::{Item, Session, Stream};
+use super::wire::{ClientMessages, ServerInput, ServerStream};
 use super::{ReplayCounters, ReplayFailure};
 use crate::arbiter::Gap;
 
@@ -43,13 +43,13 @@ pub enum ReplayEvent {
 
 /// A gap that is being filled.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct RequestedGap {
     gap: Gap,
     /// The first number that has not arrived.
     next: u64,
 }
 
-impl Wanted {
+impl RequestedGap {
     /// Messages that have not arrived.
     const fn rest(&self) -> Gap {
         Gap { first: self.next, count: self.gap.last().saturating_add(1).saturating_sub(self.next) }
@@ -57,7 +57,7 @@ impl Wanted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ClientState {
     /// Nothing is requested.
     Idle,
     /// Waiting before the next connection.
@@ -88,10 +88,10 @@ enum State {
 pub struct ReplayClient<N> {
     options: ReplayOptions,
     number: N,
-    state: State,
-    wanted: VecDeque<Wanted>,
-    stream: Stream,
-    session: Session,
+    state: ClientState,
+    wanted: VecDeque<RequestedGap>,
+    stream: ServerStream,
+    session: ClientMessages,
     to_send: Vec<u8>,
     events: VecDeque<ReplayEvent>,
     /// Requests made today.
@@ -112,10 +112,10 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
             messages_max: options.messages_max.max(1),
             options,
             number,
-            state: State::Idle,
+            state: ClientState::Idle,
             wanted: VecDeque::new(),
-            stream: Stream::new(),
-            session: Session::default(),
+            stream: ServerStream::new(),
+            session: ClientMessages::default(),
             to_send: Vec::new(),
             events: VecDeque::new(),
             requests: 0,
@@ -154,8 +154,8 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
             return Err(ReplayFailure::RequestLimit);
         }
         self.counters.gaps += 1;
-        self.wanted.push_back(Wanted { gap, next: gap.first });
-        if self.state == State::Idle {
+        self.wanted.push_back(RequestedGap { gap, next: gap.first });
+        if self.state == ClientState::Idle {
             self.connect(now_ns);
         }
         Ok(())
@@ -172,7 +172,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.wanted.clear();
         self.events.clear();
         self.close();
-        self.state = State::Idle;
+        self.state = ClientState::Idle;
     }
 
     /// Returns the next event; handle events in this order.
@@ -188,23 +188,23 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
     /// Reports that the connection requested by [`ReplayEvent::Connect`] is open. `unix_ns` is the
     /// time of day, for SendingTime (52).
     pub fn handle_connected(&mut self, now_ns: u64, unix_ns: u64) {
-        if !matches!(self.state, State::Connecting { .. }) {
+        if !matches!(self.state, ClientState::Connecting { .. }) {
             // No gap is requested any more.
             self.events.push_back(ReplayEvent::Disconnect);
             return;
         }
-        self.stream = Stream::new();
-        self.session = Session::default();
+        self.stream = ServerStream::new();
+        self.session = ClientMessages::default();
         self.session.logon(&mut self.to_send, &self.options, unix_ns);
-        self.state = State::LoggingOn { deadline_ns: self.deadline(now_ns) };
+        self.state = ClientState::LoggingOn { deadline_ns: self.deadline(now_ns) };
     }
 
     /// Reports that the connection could not be opened, or that the server closed it.
     pub fn handle_disconnected(&mut self, now_ns: u64) {
         self.to_send.clear();
         match self.state {
-            State::Idle | State::BackOff { .. } => {}
-            State::Closing { .. } => self.go_on(now_ns),
+            ClientState::Idle | ClientState::BackOff { .. } => {}
+            ClientState::Closing { .. } => self.go_on(now_ns),
             _ => self.fail(now_ns, ReplayFailure::Disconnected),
         }
     }
@@ -228,12 +228,12 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
     /// nothing is requested.
     pub const fn poll_timeout(&self) -> Option<u64> {
         match self.state {
-            State::Idle => None,
-            State::BackOff { until_ns } => Some(until_ns),
-            State::Connecting { deadline_ns }
-            | State::LoggingOn { deadline_ns }
-            | State::Receiving { deadline_ns, .. }
-            | State::Closing { deadline_ns } => Some(deadline_ns),
+            ClientState::Idle => None,
+            ClientState::BackOff { until_ns } => Some(until_ns),
+            ClientState::Connecting { deadline_ns }
+            | ClientState::LoggingOn { deadline_ns }
+            | ClientState::Receiving { deadline_ns, .. }
+            | ClientState::Closing { deadline_ns } => Some(deadline_ns),
         }
     }
 
@@ -243,9 +243,9 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
             return;
         }
         match self.state {
-            State::Idle => {}
-            State::BackOff { .. } => self.connect(now_ns),
-            State::Closing { .. } => {
+            ClientState::Idle => {}
+            ClientState::BackOff { .. } => self.connect(now_ns),
+            ClientState::Closing { .. } => {
                 self.close();
                 self.go_on(now_ns);
             }
@@ -254,7 +254,10 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
     }
 
     const fn is_connected(&self) -> bool {
-        !matches!(self.state, State::Idle | State::BackOff { .. } | State::Connecting { .. })
+        !matches!(
+            self.state,
+            ClientState::Idle | ClientState::BackOff { .. } | ClientState::Connecting { .. }
+        )
     }
 
     const fn deadline(&self, now_ns: u64) -> u64 {
@@ -265,34 +268,36 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         gap.count.div_ceil(self.messages_max)
     }
 
-    fn handle_item(&mut self, now_ns: u64, unix_ns: u64, item: Item) {
+    fn handle_item(&mut self, now_ns: u64, unix_ns: u64, item: ServerInput) {
         match (self.state, item) {
-            (_, Item::TestRequest { id }) => {
+            (_, ServerInput::TestRequest { id }) => {
                 self.session.heartbeat(&mut self.to_send, &self.options, unix_ns, &id);
             }
-            (State::Closing { .. }, _) | (_, Item::Other) => {}
-            (State::LoggingOn { .. }, Item::Logon) => self.send_request(now_ns, unix_ns),
-            (State::Receiving { last, .. }, Item::Frame(bytes)) => {
+            (ClientState::Closing { .. }, _) | (_, ServerInput::Other) => {}
+            (ClientState::LoggingOn { .. }, ServerInput::Logon) => {
+                self.send_request(now_ns, unix_ns)
+            }
+            (ClientState::Receiving { last, .. }, ServerInput::Frame(bytes)) => {
                 self.handle_frame(now_ns, last, bytes);
             }
-            (State::Receiving { last, .. }, Item::Logout { status })
+            (ClientState::Receiving { last, .. }, ServerInput::Logout { status })
                 if status.is_none_or(|status| status == status::COMPLETE) =>
             {
                 // Numbers of the range that the server left out are not requested again.
                 self.abandon_to(last.saturating_add(1), ReplayFailure::NotAvailable);
                 self.settle();
                 self.session.logout(&mut self.to_send, &self.options, unix_ns);
-                self.state = State::Closing { deadline_ns: self.deadline(now_ns) };
+                self.state = ClientState::Closing { deadline_ns: self.deadline(now_ns) };
             }
-            (_, Item::Logout { status }) => self.refused(now_ns, status.unwrap_or(0)),
+            (_, ServerInput::Logout { status }) => self.refused(now_ns, status.unwrap_or(0)),
             _ => self.fail(now_ns, ReplayFailure::Protocol),
         }
     }
 
     fn send_request(&mut self, now_ns: u64, unix_ns: u64) {
-        let Some(rest) = self.wanted.front().map(Wanted::rest) else {
+        let Some(rest) = self.wanted.front().map(RequestedGap::rest) else {
             self.close();
-            self.state = State::Idle;
+            self.state = ClientState::Idle;
             return;
         };
         self.requests += 1;
@@ -300,7 +305,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         let range = Gap { count: rest.count.min(self.messages_max), ..rest };
         self.session.request(&mut self.to_send, &self.options, unix_ns, range);
         let deadline_ns = self.deadline(now_ns);
-        self.state = State::Receiving { last: range.last(), deadline_ns };
+        self.state = ClientState::Receiving { last: range.last(), deadline_ns };
     }
 
     fn handle_frame(&mut self, now_ns: u64, last: u64, bytes: Vec<u8>) {
@@ -319,19 +324,19 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         if let Some(wanted) = self.wanted.front_mut() {
             wanted.next = seq_num.saturating_add(1);
         }
-        self.state = State::Receiving { last, deadline_ns: self.deadline(now_ns) };
+        self.state = ClientState::Receiving { last, deadline_ns: self.deadline(now_ns) };
     }
 
     /// Handles a Logout of the server before it sent the range.
     fn refused(&mut self, now_ns: u64, status: u64) {
         self.counters.failures += 1;
-        self.state = State::Closing { deadline_ns: self.deadline(now_ns) };
+        self.state = ClientState::Closing { deadline_ns: self.deadline(now_ns) };
         match status {
             status::CREDENTIALS => self.abandon_all(ReplayFailure::Credentials),
             status::REQUEST_LIMIT => self.abandon_all(ReplayFailure::RequestLimit),
             status::RANGE_TOO_LONG if self.messages_max > 1 => self.messages_max /= 2,
             status::NOT_AVAILABLE => {
-                let rest = self.wanted.front().map(Wanted::rest);
+                let rest = self.wanted.front().map(RequestedGap::rest);
                 let count = rest.map_or(0, |rest| rest.count.min(self.messages_max));
                 let end = rest.map_or(0, |rest| rest.first.saturating_add(count));
                 self.abandon_to(end, ReplayFailure::NotAvailable);
@@ -392,14 +397,14 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
             self.abandon_front(reason);
         }
         self.state = match self.wanted.is_empty() {
-            true => State::Idle,
-            false => State::BackOff { until_ns: now_ns.saturating_add(backoff_ns) },
+            true => ClientState::Idle,
+            false => ClientState::BackOff { until_ns: now_ns.saturating_add(backoff_ns) },
         };
     }
 
     fn close(&mut self) {
         self.to_send.clear();
-        if self.state != State::Idle && !matches!(self.state, State::BackOff { .. }) {
+        if self.state != ClientState::Idle && !matches!(self.state, ClientState::BackOff { .. }) {
             self.events.push_back(ReplayEvent::Disconnect);
         }
     }
@@ -407,7 +412,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
     /// After a regular close, opens the next connection if there is more to request.
     fn go_on(&mut self, now_ns: u64) {
         match self.wanted.is_empty() {
-            true => self.state = State::Idle,
+            true => self.state = ClientState::Idle,
             false => self.connect(now_ns),
         }
     }
@@ -415,10 +420,10 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
     fn connect(&mut self, now_ns: u64) {
         if self.requests_left() == 0 {
             self.abandon_all(ReplayFailure::RequestLimit);
-            self.state = State::Idle;
+            self.state = ClientState::Idle;
             return;
         }
         self.events.push_back(ReplayEvent::Connect);
-        self.state = State::Connecting { deadline_ns: self.deadline(now_ns) };
+        self.state = ClientState::Connecting { deadline_ns: self.deadline(now_ns) };
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::arbiter::Gap;
-use tickwire_fix::{Message, Reader, Tag, Writer};
+use tickwire_fix::{FixMessage, Reader, Tag, Writer};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -49,7 +49,7 @@ fn logout(status: u64) -> Vec<u8> {
     fix("5", Some(status))
 }
 
-fn uint(message: &Message<'_, '_>, tag: u32) -> Option<u64> {
+fn uint(message: &FixMessage<'_, '_>, tag: u32) -> Option<u64> {
     message.field(Tag(tag))?.uint().ok()
 }
 

@@ -1,6 +1,8 @@
 //! FIX messages and frames of a replay session.
 
-use tickwire_fix::{Framer, Limits, Precision, Reader, Step, Tag, UtcTimestamp, Writer};
+use tickwire_fix::{
+    FixFramer, FixLimits, FramerStep, Precision, Reader, Tag, UtcTimestamp, Writer,
+};
 
 use super::options::ReplayOptions;
 use crate::arbiter::Gap;
@@ -20,7 +22,7 @@ const SESSION_STATUS: Tag = Tag(1409);
 
 /// Input from a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum ServerInput {
     /// The FAST bytes of a packet.
     Frame(Vec<u8>),
     Logon,
@@ -41,20 +43,20 @@ pub(super) struct Unexpected;
 
 /// Unconsumed input from a server: less than one message, plus the bytes received last.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct ServerStream {
     received: Vec<u8>,
     at: usize,
-    framer: Framer,
+    framer: FixFramer,
     reader: Reader,
 }
 
-impl Stream {
+impl ServerStream {
     pub(super) fn new() -> Self {
-        let limits = Limits { message_len_max: FIX_BYTES_MAX, ..Limits::default() };
+        let limits = FixLimits { message_len_max: FIX_BYTES_MAX, ..FixLimits::default() };
         Self {
             received: Vec::new(),
             at: 0,
-            framer: Framer::new(limits),
+            framer: FixFramer::new(limits),
             reader: Reader::new().limits(limits),
         }
     }
@@ -66,15 +68,15 @@ impl Stream {
     }
 
     /// Returns the next complete item; `None` if more bytes are needed.
-    pub(super) fn next(&mut self) -> Result<Option<Item>, Unexpected> {
+    pub(super) fn next(&mut self) -> Result<Option<ServerInput>, Unexpected> {
         let rest = &self.received[self.at..];
         match rest.first() {
             None => Ok(None),
             Some(0) => self.frame(),
             Some(_) => match self.framer.step(rest) {
-                Step::NeedMore(_) => Ok(None),
-                Step::Garbage(_) => Err(Unexpected),
-                Step::Message(bytes) => {
+                FramerStep::NeedMore(_) => Ok(None),
+                FramerStep::Garbage(_) => Err(Unexpected),
+                FramerStep::Message(bytes) => {
                     let item = message(&mut self.reader, bytes)?;
                     self.at += bytes.len();
                     Ok(Some(item))
@@ -83,7 +85,7 @@ impl Stream {
         }
     }
 
-    fn frame(&mut self) -> Result<Option<Item>, Unexpected> {
+    fn frame(&mut self) -> Result<Option<ServerInput>, Unexpected> {
         let rest = &self.received[self.at..];
         let Some((length, rest)) = rest.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);
@@ -95,33 +97,33 @@ impl Stream {
         let Some(bytes) = rest.get(..len) else { return Ok(None) };
         let frame = bytes.to_vec();
         self.at += LENGTH_BYTES + len;
-        Ok(Some(Item::Frame(frame)))
+        Ok(Some(ServerInput::Frame(frame)))
     }
 }
 
-fn message(reader: &mut Reader, bytes: &[u8]) -> Result<Item, Unexpected> {
+fn message(reader: &mut Reader, bytes: &[u8]) -> Result<ServerInput, Unexpected> {
     let message = reader.decode(bytes).map_err(|_| Unexpected)?;
     Ok(match message.msg_type() {
-        b"A" => Item::Logon,
+        b"A" => ServerInput::Logon,
         b"5" => {
             let status = message.field(SESSION_STATUS);
-            Item::Logout { status: status.and_then(|field| field.uint().ok()) }
+            ServerInput::Logout { status: status.and_then(|field| field.uint().ok()) }
         }
         b"1" => {
             let id = message.field(TEST_REQ_ID);
-            Item::TestRequest { id: id.map_or_else(Vec::new, |field| field.value.to_vec()) }
+            ServerInput::TestRequest { id: id.map_or_else(Vec::new, |field| field.value.to_vec()) }
         }
-        _ => Item::Other,
+        _ => ServerInput::Other,
     })
 }
 
 /// Writes the client's FIX messages.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct ClientMessages {
     seq_num: u64,
 }
 
-impl Session {
+impl ClientMessages {
     pub(super) fn logon(&mut self, out: &mut Vec<u8>, options: &ReplayOptions, unix_ns: u64) {
         self.write(out, options, unix_ns, "A", |writer| {
             writer.uint(Tag(98), 0);

@@ -52,7 +52,7 @@ fn a_bomb_is_read_in_pieces() {
     let zeros = vec![0; 64 << 20];
     let bomb = gzip(&zeros);
     assert!(bomb.len() < 100_000);
-    let options = CaptureOptions::new().format(tickwire_feed::capture::Format::Raw);
+    let options = CaptureOptions::new().format(tickwire_feed::capture::CaptureFormat::Raw);
     let mut reader = tickwire_feed::capture::CaptureReader::open(&bomb[..], options).unwrap();
     let mut bytes = 0;
     while let Some(packet) = reader.next_packet().unwrap() {

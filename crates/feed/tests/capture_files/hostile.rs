@@ -1,6 +1,6 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tickwire_feed::capture::{CaptureOptions, Format, Limits};
+use tickwire_feed::capture::{CaptureFormat, CaptureLimits, CaptureOptions};
 
 use super::build::{
     ETHERNET, Order, datagram, enhanced_packet, ethernet, interface, ipv4_with, pcap, prefixed,
@@ -33,8 +33,8 @@ fn sound_files() -> Vec<Vec<u8>> {
 }
 
 fn read_in_every_format(file: &[u8]) {
-    let limits = Limits { packet_bytes_max: 1 << 16, ..Limits::default() };
-    let formats = Format::ALL.map(Some).into_iter().chain([None]);
+    let limits = CaptureLimits { packet_bytes_max: 1 << 16, ..CaptureLimits::default() };
+    let formats = CaptureFormat::ALL.map(Some).into_iter().chain([None]);
     for format in formats {
         let mut options = CaptureOptions::new().limits(limits);
         if let Some(format) = format {

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use tickwire_feed::capture::{CaptureOptions, Format};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions};
 
 use super::build::{ETHERNET, RAW_IP, datagram, ethernet, ipv4, ipv4_with, ipv6, pcap, udp};
 use super::{payloads, read, read_with};
@@ -107,7 +107,7 @@ fn only_the_destination_asked_for_is_handed_out() {
     ];
     let file = pcap(RAW_IP, &frames);
     let options = CaptureOptions::new()
-        .format(Format::Pcap)
+        .format(CaptureFormat::Pcap)
         .destination_port(6000)
         .destination_address(IpAddr::from([239, 1, 2, 3]));
     let (packets, statistics, error) = read_with(&file, options).unwrap();

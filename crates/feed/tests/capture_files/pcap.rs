@@ -3,7 +3,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{LegacyPcapReader, PcapBlockOwned};
 use tickwire_feed::capture::{
-    BlockFault, CaptureError, CaptureOptions, CaptureReader, Format, PcapWriter,
+    BlockFault, CaptureError, CaptureFormat, CaptureOptions, CaptureReader, PcapWriter,
 };
 
 use super::build::{
@@ -150,7 +150,7 @@ fn contradicting_pcapng_blocks_are_refused_by_name() {
 #[test]
 fn link_types_that_cannot_be_read_and_other_files_are_refused_at_once() {
     let open = |file: &[u8]| {
-        let options = CaptureOptions::new().format(Format::Pcap);
+        let options = CaptureOptions::new().format(CaptureFormat::Pcap);
         CaptureReader::open(file, options).err().unwrap()
     };
     let file = pcap_header(Order::Big, MICROSECONDS, 105);

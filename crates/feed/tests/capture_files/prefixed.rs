@@ -1,6 +1,7 @@
 use tickwire_feed::Endian;
 use tickwire_feed::capture::{
-    CaptureError, CaptureOptions, CaptureReader, Format, Kind, Limits, Part, PrefixedWriter,
+    CaptureError, CaptureFormat, CaptureKind, CaptureLimits, CaptureOptions, CapturePart,
+    CaptureReader, PrefixedWriter,
 };
 
 use super::build::{Order, prefixed};
@@ -9,7 +10,9 @@ use super::{payloads, read_with};
 #[test]
 fn what_the_writer_writes_the_reader_reads() {
     let packets: [&[u8]; 4] = [b"first", b"", &[7; 100_000], b"last"];
-    for (endian, format) in [(Endian::Big, Format::U32Be), (Endian::Little, Format::U32Le)] {
+    for (endian, format) in
+        [(Endian::Big, CaptureFormat::U32Be), (Endian::Little, CaptureFormat::U32Le)]
+    {
         let mut writer = PrefixedWriter::new(Vec::new(), endian);
         packets.iter().for_each(|packet| writer.write_packet(packet).unwrap());
         let file = writer.into_inner();
@@ -33,7 +36,7 @@ fn both_orders_are_guessed() {
 #[test]
 fn a_cut_file_gives_its_whole_packets_and_then_says_where_it_is_cut() {
     let file = prefixed(Order::Big, &[b"first", b"second", b"third"]);
-    let options = || CaptureOptions::new().format(Format::U32Be);
+    let options = || CaptureOptions::new().format(CaptureFormat::U32Be);
     let (seen, _, error) = read_with(&file[..file.len() - 2], options()).unwrap();
     assert_eq!(seen.len(), 2);
     let error = error.unwrap();
@@ -43,7 +46,7 @@ fn a_cut_file_gives_its_whole_packets_and_then_says_where_it_is_cut() {
     );
     let (seen, _, error) = read_with(&file[..file.len() - 7], options()).unwrap();
     assert_eq!(seen.len(), 2);
-    let part = Part::RecordHeader;
+    let part = CapturePart::RecordHeader;
     assert!(matches!(
         error,
         Some(CaptureError::Truncated { part: p, offset: 19, wanted: 4, found: 2 }) if p == part
@@ -53,8 +56,8 @@ fn a_cut_file_gives_its_whole_packets_and_then_says_where_it_is_cut() {
 #[test]
 fn packets_above_the_limit_are_refused_with_their_length() {
     let file = prefixed(Order::Little, &[b"ab", b"0123456789"]);
-    let limits = Limits { packet_bytes_max: 9, ..Limits::default() };
-    let options = CaptureOptions::new().format(Format::U32Le).limits(limits);
+    let limits = CaptureLimits { packet_bytes_max: 9, ..CaptureLimits::default() };
+    let options = CaptureOptions::new().format(CaptureFormat::U32Le).limits(limits);
     let (seen, _, error) = read_with(&file, options).unwrap();
     assert_eq!(seen.len(), 1);
     assert!(matches!(error, Some(CaptureError::PacketTooLong { offset: 6, len: 10, len_max: 9 })));
@@ -63,8 +66,8 @@ fn packets_above_the_limit_are_refused_with_their_length() {
 #[test]
 fn raw_files_come_in_pieces_of_one_stream_or_whole() {
     let file: Vec<u8> = (0..=255).cycle().map(|byte| byte | 0x80).take(1000).collect();
-    let limits = Limits { piece_bytes: 300, ..Limits::default() };
-    let options = CaptureOptions::new().format(Format::Raw).limits(limits);
+    let limits = CaptureLimits { piece_bytes: 300, ..CaptureLimits::default() };
+    let options = CaptureOptions::new().format(CaptureFormat::Raw).limits(limits);
     let (seen, _, error) = read_with(&file, options).unwrap();
     assert!(error.is_none());
     let places: Vec<_> = seen.iter().map(|packet| packet.stream).collect();
@@ -72,14 +75,14 @@ fn raw_files_come_in_pieces_of_one_stream_or_whole() {
     assert_eq!(seen.iter().flat_map(|packet| packet.bytes.clone()).collect::<Vec<_>>(), file);
 
     let open = || CaptureReader::open(&file[..], CaptureOptions::new()).unwrap();
-    assert_eq!((open().format(), open().kind()), (Format::Raw, Kind::Stream));
+    assert_eq!((open().format(), open().kind()), (CaptureFormat::Raw, CaptureKind::Stream));
     assert_eq!(open().read_whole(1000).unwrap().bytes, file);
     assert!(matches!(open().read_whole(999), Err(CaptureError::ContentTooLong { len_max: 999 })));
 }
 
 #[test]
 fn an_empty_file_has_no_packets() {
-    for format in Format::ALL.into_iter().filter(|format| *format != Format::Pcap) {
+    for format in CaptureFormat::ALL.into_iter().filter(|format| *format != CaptureFormat::Pcap) {
         let (seen, _, error) = read_with(&[], CaptureOptions::new().format(format)).unwrap();
         assert!(seen.is_empty() && error.is_none());
     }
@@ -92,5 +95,5 @@ fn an_unclear_format_must_be_named() {
     let error = CaptureReader::open(&file[..], CaptureOptions::new()).err().unwrap();
     assert!(error.to_string().contains(": name it"), "{error}");
     let options = CaptureOptions::new().file_name("day.raw");
-    assert_eq!(CaptureReader::open(&file[..], options).unwrap().format(), Format::Raw);
+    assert_eq!(CaptureReader::open(&file[..], options).unwrap().format(), CaptureFormat::Raw);
 }

@@ -1,4 +1,4 @@
-use tickwire_feed::capture::{CaptureOptions, Limits};
+use tickwire_feed::capture::{CaptureLimits, CaptureOptions};
 
 use super::build::{ETHERNET, Order, pcap, pcap_header, pcap_record, segment};
 use super::{Observed, read, read_with};
@@ -40,7 +40,7 @@ fn a_hole_that_is_never_filled_is_told_at_the_end() {
 fn a_hole_is_given_up_when_the_limit_is_reached() {
     let frames: Vec<_> = (0..20).map(|index| segment(index * 2, false, b"xy")).collect();
     let frames = [&frames[..1], &frames[2..]].concat();
-    let limits = Limits { tcp_held_segments_max: 4, ..Limits::default() };
+    let limits = CaptureLimits { tcp_held_segments_max: 4, ..CaptureLimits::default() };
     let options = CaptureOptions::new().limits(limits);
     let (packets, statistics, _) = read_with(&pcap(ETHERNET, &frames), options).unwrap();
     assert_eq!(packets.len(), 19);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy, TemplateSet};
 use tickwire_feed::book::{Amount, BookUpdate, Level, LevelAction, PriceAction, Side};
 use tickwire_feed::market::{
-    Adapt, AdapterOptions, BookKind, BookModel, ClearScope, Fragment, Instrument, InstrumentKey,
-    Instruments, LevelName, MarketDataAdapter, MarketDataError, MarketEvent, MarketSink, Snapshot,
-    SnapshotLevel, Trade, Update,
+    Adapt, AdapterOptions, BookKind, BookModel, ClearScope, Instrument, InstrumentKey, Instruments,
+    LevelName, MarketDataAdapter, MarketDataError, MarketEvent, MarketSink, Snapshot,
+    SnapshotFragment, SnapshotLevel, Trade, Update,
 };
 
 const TEMPLATES: &str = r#"<templates>
@@ -89,7 +89,10 @@ impl MarketSink for Said {
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot<'_>) {
-        assert_eq!((snapshot.instrument, snapshot.fragment), (self.twenty(), Fragment::Whole));
+        assert_eq!(
+            (snapshot.instrument, snapshot.fragment),
+            (self.twenty(), SnapshotFragment::Whole)
+        );
         let levels = snapshot.levels.to_vec();
         self.snapshots.push((snapshot.last_seq_num, snapshot.rpt_seq, levels));
     }

@@ -1,9 +1,9 @@
 //! A warm arbiter and warm books do not allocate.
 
-use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Line};
 use tickwire_feed::book::{Amount, BookUpdate, Level, LevelAction, Side};
 use tickwire_feed::market::{
-    BookKind, Fragment, InstrumentKey, LevelName, Snapshot, SnapshotLevel, Update,
+    BookKind, InstrumentKey, LevelName, Snapshot, SnapshotFragment, SnapshotLevel, Update,
 };
 use tickwire_feed::recovery::{Recovery, RecoveryOptions};
 
@@ -15,9 +15,9 @@ fn run(arbiter: &mut Arbiter, recovery: &mut Recovery, first: u64, count: u64) -
     let levels = [SnapshotLevel { kind, side: Side::Bid, name, content }];
     let mut changes = 0;
     for seq_num in (first..first + count).map(|n| n ^ 1).filter(|n| n % 10 != 0) {
-        let mut take = |output: Output<'_>| {
+        let mut take = |output: ArbiterOutput<'_>| {
             match output {
-                Output::Deliver { seq_num, .. } => {
+                ArbiterOutput::Deliver { seq_num, .. } => {
                     let key = InstrumentKey::Number(seq_num % 5);
                     let instrument = recovery.instrument(key).expect("room");
                     let action = LevelAction::Change(content);
@@ -35,15 +35,15 @@ fn run(arbiter: &mut Arbiter, recovery: &mut Recovery, first: u64, count: u64) -
                                 rpt_seq,
                                 sending_time: None,
                                 seq_num: None,
-                                fragment: Fragment::Whole,
+                                fragment: SnapshotFragment::Whole,
                                 depth,
                                 levels: &levels,
                             },
                         );
                     }
                 }
-                Output::Gap(gap) => recovery.handle_gap(gap),
-                Output::Reset { .. } => return,
+                ArbiterOutput::Gap(gap) => recovery.handle_gap(gap),
+                ArbiterOutput::Reset { .. } => return,
             }
             recovery.end_message(false);
             changes += std::iter::from_fn(|| recovery.next_change()).count() as u64;

@@ -8,8 +8,8 @@ use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::book::{Book, Side};
 use tickwire_feed::framing::{Framing, Preset};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, Peeked, SeqNumField, SeqNumPeek,
-    SequenceSource, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, Peeked, SeqNumField, SeqNumPeek,
+    SequenceSource, Sink,
 };
 use tickwire_feed::market::{
     Adapt, AdapterOptions, BookKind, Instrument, InstrumentKey, Instruments, MarketDataAdapter,
@@ -228,11 +228,11 @@ impl Feeds {
     fn handle(&self, handler: &mut Forts, arrivals: &[Arrival]) -> Observed {
         let mut seen = Observed::new(&self.program);
         let mut snapshots = self.snapshots().into_iter().peekable();
-        let from = Source::Snapshot(Line::A);
+        let from = FeedLine::Snapshot(Line::A);
         let mut now_ns = 0;
         for (_, line, packet) in arrivals {
             now_ns += 1_000;
-            handler.handle_packet(now_ns, Source::Incremental(*line), packet, &mut seen);
+            handler.handle_packet(now_ns, FeedLine::Incremental(*line), packet, &mut seen);
             let position = handler.arbiter().next_seq_num().unwrap();
             while let Some((_, packet)) = snapshots.next_if(|(last, _)| *last < position) {
                 handler.handle_packet(now_ns, from, packet, &mut seen);
@@ -323,7 +323,7 @@ fn cme(hold_ns: u64, natural_refresh: bool) -> Option<(Forts, Observed)> {
     let mut seen = Observed::new(&program);
     for (index, packet) in packets(&capture).into_iter().enumerate() {
         let now_ns = index as u64 * 1_000;
-        handler.handle_packet(now_ns, Source::Incremental(Line::A), packet, &mut seen);
+        handler.handle_packet(now_ns, FeedLine::Incremental(Line::A), packet, &mut seen);
     }
     handler.handle_timeout(u64::MAX, &mut seen);
     Some((handler, seen))

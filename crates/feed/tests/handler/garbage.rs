@@ -1,13 +1,13 @@
 //! Random input: nothing panics, and memory stays bounded.
 
 use proptest::prelude::*;
-use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output, UnexpectedPolicy};
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Gap, Line, UnexpectedPolicy};
 use tickwire_feed::book::{
     Amount, BookUpdate, Level, LevelAction, OrderAction, OrderId, PriceAction, Side,
 };
 use tickwire_feed::market::{
-    BookKind, Clear, ClearScope, Definition, Fragment, Instrument, InstrumentKey, LevelName,
-    Snapshot, SnapshotLevel, Status, StatusScope, Update,
+    BookKind, Clear, ClearScope, Definition, Instrument, InstrumentKey, LevelName, Snapshot,
+    SnapshotFragment, SnapshotLevel, Status, StatusScope, Update,
 };
 use tickwire_feed::recovery::{BookKinds, Continuity, Recovery, RecoveryOptions, StaleReason};
 
@@ -63,19 +63,19 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Checks an output: numbers must be consecutive between resets. Packets of odd length are to be
 /// rejected; returns true for these.
-fn take(output: Output<'_>, expected: &mut Option<u64>) -> bool {
+fn take(output: ArbiterOutput<'_>, expected: &mut Option<u64>) -> bool {
     let (first, count) = match output {
-        Output::Deliver { seq_num, packet, .. } if packet.len() % 2 == 1 => {
+        ArbiterOutput::Deliver { seq_num, packet, .. } if packet.len() % 2 == 1 => {
             assert_eq!(seq_num, expected.unwrap_or(seq_num));
             *expected = Some(seq_num + 1);
             return true;
         }
-        Output::Deliver { seq_num, .. } => (seq_num, 1),
-        Output::Gap(gap) => {
+        ArbiterOutput::Deliver { seq_num, .. } => (seq_num, 1),
+        ArbiterOutput::Gap(gap) => {
             assert!(gap.count > 0);
             (gap.first, gap.count)
         }
-        Output::Reset { seq_num } => {
+        ArbiterOutput::Reset { seq_num } => {
             *expected = Some(seq_num);
             return false;
         }
@@ -209,7 +209,7 @@ struct Taken {
     rpt_seq: Option<u64>,
     sending_time: Option<u64>,
     seq_num: Option<u64>,
-    fragment: Fragment,
+    fragment: SnapshotFragment,
     depth: Option<u32>,
     levels: Vec<SnapshotLevel>,
 }
@@ -267,9 +267,9 @@ fn snapshot_level() -> impl Strategy<Value = SnapshotLevel> {
 
 fn taken() -> impl Strategy<Value = Taken> {
     let fragment = prop_oneof![
-        3 => Just(Fragment::Whole),
-        1 => Just(Fragment::Middle),
-        1 => Just(Fragment::Last)
+        3 => Just(SnapshotFragment::Whole),
+        1 => Just(SnapshotFragment::Middle),
+        1 => Just(SnapshotFragment::Last)
     ];
     let numbers = (small(), maybe_small(), maybe_small(), maybe_small());
     let levels = proptest::collection::vec(snapshot_level(), 0..4);

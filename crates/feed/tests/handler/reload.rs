@@ -5,16 +5,16 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::arbiter::{ArbiterOptions, Line, UnexpectedPolicy};
 use tickwire_feed::book::Side;
-use tickwire_feed::framing::{Framing, Preset, ResetPolicy};
+use tickwire_feed::framing::{Framing, FramingResetPolicy, Preset};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerConfigError, HandlerOptions, Replaced, Replacement,
-    SeqNumField, SeqNumPeek, SequenceSource, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerConfigError, HandlerOptions, Replaced,
+    Replacement, SeqNumField, SeqNumPeek, SequenceSource, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
 use tickwire_feed::recovery::RecoveryOptions;
 
-const A: Source = Source::Incremental(Line::A);
-const SNAPSHOTS: Source = Source::Snapshot(Line::A);
+const A: FeedLine = FeedLine::Incremental(Line::A);
+const SNAPSHOTS: FeedLine = FeedLine::Snapshot(Line::A);
 
 /// Templates of a day: their ids begin with `tens`; the order of price and size may be swapped.
 fn templates(tens: u32, is_size_first: bool) -> String {
@@ -56,14 +56,14 @@ struct Day {
     program: Arc<Program>,
     tens: u8,
     is_size_first: bool,
-    reset: ResetPolicy,
+    reset: FramingResetPolicy,
 }
 
 impl Day {
     fn new(tens: u8, is_size_first: bool) -> Self {
         let set = TemplateSet::parse(&templates(tens.into(), is_size_first)).unwrap();
         let program = Arc::new(Program::compile(set.clone()).unwrap());
-        Self { set, program, tens, is_size_first, reset: ResetPolicy::Packet }
+        Self { set, program, tens, is_size_first, reset: FramingResetPolicy::Packet }
     }
 
     fn first() -> Self {
@@ -273,7 +273,7 @@ fn the_number_is_found_by_the_new_templates_too() {
     let source =
         |day: &Day| SequenceSource::Message(SeqNumPeek::new(&day.set, &SeqNumField::default()));
     let options = HandlerOptions {
-        framing: Framing::new().reset(ResetPolicy::Packet),
+        framing: Framing::new().reset(FramingResetPolicy::Packet),
         sequence: source(&old),
         ..options()
     };

@@ -7,12 +7,12 @@ use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::book::Side;
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Handler, HandlerOptions, Lost, SeqNumField, Sink, Source,
+    Delivery, Dynamic, FeedLine, Handler, HandlerOptions, ReplayLoss, SeqNumField, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
 use tickwire_feed::recovery::{Continuity, RecoveryOptions};
 
-const A: Source = Source::Incremental(Line::A);
+const A: FeedLine = FeedLine::Incremental(Line::A);
 
 const TEMPLATES: &str = r#"<templates>
   <template name="Incremental" id="1">
@@ -111,7 +111,7 @@ fn with_a_gap(seen: &mut Observed) -> (Tested, Gap) {
     handler.handle_packet(2, A, &packet(5, &bid(9, 4, 13)), seen);
     handler.handle_timeout(1000, seen);
     let gap = Gap { first: 3, count: 2 };
-    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(gap)));
     assert_eq!(handler.poll_lost(), None);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
     (handler, gap)
@@ -168,7 +168,7 @@ fn a_packet_is_replayed_once_and_in_order() {
         handler.handle_packet(2, A, &packet(4, &bid(9, 1, 13)), &mut seen);
         handler.handle_timeout(1000, &mut seen);
         let gap = Gap { first: 2, count: 2 };
-        assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+        assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(gap)));
         for seq_num in numbers {
             let price = 9 + *seq_num as u8;
             handler.handle_replayed(2000, *seq_num, &bid(9, 1, price), &mut seen);
@@ -203,7 +203,7 @@ fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
         ..Default::default()
     });
     let mut seen = Observed::default();
-    let b = Source::Incremental(Line::B);
+    let b = FeedLine::Incremental(Line::B);
     let messages = [bid(9, 1, 11), bid(9, 1, 12), bid(9, 1, 13)];
     let whole = messages.concat();
     let cut_behind = |len| packet(2, &[&messages[..len].concat()[..], &[0xC0, 0xFF]].concat());
@@ -214,7 +214,7 @@ fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
     handler.handle_packet(2, b, &cut_behind(1), &mut seen);
     handler.handle_timeout(1_000, &mut seen);
     let gap = Gap { first: 2, count: 1 };
-    assert_eq!((handler.poll_lost(), price(&handler, 9)), (Some(Lost::Gap(gap)), None));
+    assert_eq!((handler.poll_lost(), price(&handler, 9)), (Some(ReplayLoss::Gap(gap)), None));
     handler.handle_replayed(2_000, 2, &whole, &mut seen);
     handler.handle_replay_done(gap, &mut seen);
     let instrument = handler.recovery().instruments().find(InstrumentKey::Number(9)).unwrap();
@@ -228,7 +228,7 @@ fn a_reset_is_told_and_ends_the_gaps() {
     let mut seen = Observed::default();
     let (mut handler, gap) = with_a_gap(&mut seen);
     handler.handle_packet(3000, A, &packet(6, &[0xC0, 0x83, 0x81]), &mut seen);
-    assert_eq!(handler.poll_lost(), Some(Lost::Reset));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Reset));
     handler.handle_replayed(3001, 3, &bid(9, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
     assert_eq!((price(&handler, 9), price(&handler, 8)), (None, None));
@@ -246,7 +246,7 @@ fn an_answer_counts_however_many_gaps_are_awaited() {
         handler.handle_packet(at_ns, A, &packet(seq_num, &bid_at(22, odd + 3, 12)), &mut seen);
         handler.handle_timeout(at_ns + 500, &mut seen);
         let gap = Gap { first: u64::from(seq_num) - 1, count: 1 };
-        assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+        assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(gap)));
     }
     handler.handle_replayed(90_000, 2, &bid_at(19, 2, 11), &mut seen);
     assert_eq!(handler.counters().replays_refused, 1);
@@ -280,7 +280,7 @@ fn with_a_timed_gap(handler: &mut Tested, seen: &mut Observed) -> Gap {
     handler.handle_packet(2, A, &packet(3, &bid_at(22, 3, 12)), seen);
     handler.handle_timeout(1000, seen);
     let gap = Gap { first: 2, count: 1 };
-    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(gap)));
     gap
 }
 
@@ -307,15 +307,15 @@ fn the_first_packets_of_a_session_may_be_replayed() {
     handler.handle_packet(0, A, &packet(2, &bid_at(22, 2, 11)), &mut seen);
     handler.handle_timeout(1000, &mut seen);
     let gap = Gap { first: 1, count: 1 };
-    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(gap)));
     handler.handle_replayed(2000, 1, &bid_at(21, 1, 10), &mut seen);
     assert_eq!((price(&handler, 9), handler.counters().replays_refused), (Some(11), 0));
 
     handler.handle_packet(3000, A, &packet(3, &[0xC0, 0x83, 0x81]), &mut seen);
-    assert_eq!(handler.poll_lost(), Some(Lost::Reset));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Reset));
     handler.handle_packet(3001, A, &packet(2, &bid_at(42, 2, 13)), &mut seen);
     handler.handle_timeout(5000, &mut seen);
-    assert_eq!(handler.poll_lost(), Some(Lost::Gap(gap)));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(gap)));
     handler.handle_replayed(6000, 1, &bid_at(21, 1, 10), &mut seen);
     assert_eq!((price(&handler, 9), handler.counters().replays_refused), (None, 1));
     handler.handle_replayed(6001, 1, &bid_at(41, 1, 12), &mut seen);
@@ -392,7 +392,7 @@ fn a_packet_says_when_it_was_sent_first() {
         handler.handle_packet(0, A, &packet(1, &first_sent_at(None, 20, 1, 10)), &mut seen);
         handler.handle_packet(2, A, &packet(3, &first_sent_at(None, 22, 3, 12)), &mut seen);
         handler.handle_timeout(1000, &mut seen);
-        assert_eq!(handler.poll_lost(), Some(Lost::Gap(Gap { first: 2, count: 1 })));
+        assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(Gap { first: 2, count: 1 })));
         handler.handle_replayed(2000, 2, &first_sent_at(Some(original), 40, 2, 11), &mut seen);
         assert_eq!(price(&handler, 9), expected, "first sent at {original}");
     }
@@ -418,7 +418,7 @@ fn the_time_of_a_damaged_copy_refuses_no_replay() {
     handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
     handler.handle_packet(1, A, &packet(2, &damaged), &mut seen);
     handler.handle_timeout(1000, &mut seen);
-    assert_eq!(handler.poll_lost(), Some(Lost::Gap(Gap { first: 2, count: 1 })));
+    assert_eq!(handler.poll_lost(), Some(ReplayLoss::Gap(Gap { first: 2, count: 1 })));
     let whole = [bid_at(20, 2, 11), bid_at(20, 3, 12)].concat();
     handler.handle_replayed(2000, 2, &whole, &mut seen);
     assert_eq!((seen.replayed, handler.counters().replays_refused), (vec![2], 0));

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Line};
 
 use fastrand::Rng;
 
@@ -59,15 +59,20 @@ fn arrivals(random: &mut Rng, packets: u64) -> Vec<Arrival> {
 }
 
 /// Passes the arrivals to an arbiter, with every timeout on time, and all output to `take`.
-fn drive(arbiter: &mut Arbiter, arrivals: &[Arrival], mut take: impl FnMut(u64, Output<'_>)) {
-    let timeouts = |arbiter: &mut Arbiter, until_ns: u64, take: &mut dyn FnMut(u64, Output<'_>)| {
-        while let Some(timeout_ns) = arbiter.poll_timeout().filter(|&ns| ns < until_ns) {
-            arbiter.handle_timeout(timeout_ns);
-            while let Some(output) = arbiter.poll_output() {
-                take(timeout_ns, output);
+fn drive(
+    arbiter: &mut Arbiter,
+    arrivals: &[Arrival],
+    mut take: impl FnMut(u64, ArbiterOutput<'_>),
+) {
+    let timeouts =
+        |arbiter: &mut Arbiter, until_ns: u64, take: &mut dyn FnMut(u64, ArbiterOutput<'_>)| {
+            while let Some(timeout_ns) = arbiter.poll_timeout().filter(|&ns| ns < until_ns) {
+                arbiter.handle_timeout(timeout_ns);
+                while let Some(output) = arbiter.poll_output() {
+                    take(timeout_ns, output);
+                }
             }
-        }
-    };
+        };
     for &Arrival { at_ns, line, seq_num } in arrivals {
         timeouts(arbiter, at_ns, &mut take);
         let bytes = seq_num.to_le_bytes();
@@ -128,12 +133,12 @@ fn run(seed: u64) {
     let mut next = 1;
     drive(&mut arbiter, &arrivals, |_, output| {
         let (first, count, is_delivered) = match output {
-            Output::Deliver { seq_num, packet, .. } => {
+            ArbiterOutput::Deliver { seq_num, packet, .. } => {
                 assert_eq!(packet.bytes(), seq_num.to_le_bytes());
                 (seq_num, 1, true)
             }
-            Output::Gap(gap) => (gap.first, gap.count, false),
-            Output::Reset { .. } => panic!("no number is unexpected"),
+            ArbiterOutput::Gap(gap) => (gap.first, gap.count, false),
+            ArbiterOutput::Reset { .. } => panic!("no number is unexpected"),
         };
         assert_eq!(first, next, "numbers follow one another");
         next = first + count;

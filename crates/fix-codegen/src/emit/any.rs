@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use super::decode::errors;
 use super::{put, role, struct_type};
-use crate::plan::{Plan, Role, StructPlan};
+use crate::plan::{DictionaryPlan, StructPlan, StructRole};
 
 /// Emits the enum, if there are messages.
-pub(super) fn message(out: &mut String, plan: &Plan) {
+pub(super) fn message(out: &mut String, plan: &DictionaryPlan) {
     let messages: Vec<(&StructPlan, &str)> = plan
         .wanted_structs()
         .filter_map(|found| match &found.role {
-            Role::Message(msg_type) => Some((found, msg_type.as_str())),
+            StructRole::Message(msg_type) => Some((found, msg_type.as_str())),
             _ => None,
         })
         .collect();
@@ -39,10 +39,10 @@ pub(super) fn message(out: &mut String, plan: &Plan) {
 
 /// Emits the methods that decode.
 fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
-    let also = "; [`ErrorKind::MsgType`](tickwire_fix::ErrorKind) if the type is none of these.";
+    let also = "; [`ErrorKind::MsgType`](tickwire_fix::FixErrorKind) if the type is none of these.";
     put!(out, "    /// Decodes a message by its MsgType; ignores fields that are not members.");
     errors(out, also);
-    put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<Self, Error> {{");
+    put!(out, "    pub fn decode(message: &FixMessage<'m, '_>) -> Result<Self, FixError> {{");
     put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
     put!(
         out,
@@ -51,7 +51,7 @@ fn decoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
     errors(out, also);
     put!(
         out,
-        "    pub fn decode_from(message: &Message<'m, '_>, start: usize) -> Result<Self, Error> {{"
+        "    pub fn decode_from(message: &FixMessage<'m, '_>, start: usize) -> Result<Self, FixError> {{"
     );
     put!(out, "        Ok(match message.msg_type() {{");
     for (found, msg_type) in messages {
@@ -92,7 +92,7 @@ fn encoding(out: &mut String, messages: &[(&StructPlan, &str)]) {
     );
     put!(
         out,
-        "    pub fn encode<'b>(&self, header: &Header<'_>, out: &'b mut [u8]) -> Result<&'b [u8], Error> {{"
+        "    pub fn encode<'b>(&self, header: &Header<'_>, out: &'b mut [u8]) -> Result<&'b [u8], FixError> {{"
     );
     each(out, "encode(header, out)");
 }

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use super::slots::{Assigned, layout};
 use super::{encode, put};
-use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
+use crate::plan::{DictionaryPlan, FieldRepresentation, MemberPlan, StructPlan, StructRole};
 
 /// Emits the methods that decode a header, trailer or message.
 pub(super) fn methods(out: &mut String, found: &StructPlan) {
     match &found.role {
-        Role::Entry(_) => {}
-        Role::Header => header_methods(out),
-        Role::Message(_) | Role::Trailer => body_methods(out),
+        StructRole::Entry(_) => {}
+        StructRole::Header => header_methods(out),
+        StructRole::Message(_) | StructRole::Trailer => body_methods(out),
     }
 }
 
@@ -19,8 +19,11 @@ fn header_methods(out: &mut String) {
     put!(out, "    /// Decodes the header. Also returns the position of the first field after it.");
     errors(out, ".");
     put!(out, "    #[inline(always)]");
-    put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<(Self, usize), Error> {{");
-    put!(out, "        let mut decoded = rt::Fields::blank();");
+    put!(
+        out,
+        "    pub fn decode(message: &FixMessage<'m, '_>) -> Result<(Self, usize), FixError> {{"
+    );
+    put!(out, "        let mut decoded = rt::TypedFields::blank();");
     put!(out, "        let end = rt::decode(&mut decoded, message, rt::BODY_START)?;");
     put!(out, "        Ok((decoded, end))\n    }}\n");
     put!(
@@ -31,7 +34,7 @@ fn header_methods(out: &mut String) {
     put!(out, "    #[inline]");
     put!(
         out,
-        "    pub fn decode_into(&mut self, message: &Message<'m, '_>) -> Result<usize, Error> {{"
+        "    pub fn decode_into(&mut self, message: &FixMessage<'m, '_>) -> Result<usize, FixError> {{"
     );
     put!(out, "        rt::decode(self, message, rt::BODY_START)\n    }}\n");
 }
@@ -40,7 +43,7 @@ fn body_methods(out: &mut String) {
     put!(out, "    /// Decodes the fields of `message`; ignores those that are not members.");
     errors(out, ".");
     put!(out, "    #[inline(always)]");
-    put!(out, "    pub fn decode(message: &Message<'m, '_>) -> Result<Self, Error> {{");
+    put!(out, "    pub fn decode(message: &FixMessage<'m, '_>) -> Result<Self, FixError> {{");
     put!(out, "        Self::decode_from(message, rt::BODY_START)\n    }}\n");
     put!(
         out,
@@ -50,9 +53,9 @@ fn body_methods(out: &mut String) {
     put!(out, "    #[inline(always)]");
     put!(
         out,
-        "    pub fn decode_from(message: &Message<'m, '_>, start: usize) -> Result<Self, Error> {{"
+        "    pub fn decode_from(message: &FixMessage<'m, '_>, start: usize) -> Result<Self, FixError> {{"
     );
-    put!(out, "        let mut decoded = rt::Fields::blank();");
+    put!(out, "        let mut decoded = rt::TypedFields::blank();");
     put!(out, "        rt::decode(&mut decoded, message, start)?;");
     put!(out, "        Ok(decoded)\n    }}\n");
     put!(
@@ -68,7 +71,7 @@ fn body_methods(out: &mut String) {
     put!(out, "    #[inline]");
     put!(
         out,
-        "    pub fn decode_into(&mut self, message: &Message<'m, '_>, start: usize) -> Result<(), Error> {{"
+        "    pub fn decode_into(&mut self, message: &FixMessage<'m, '_>, start: usize) -> Result<(), FixError> {{"
     );
     put!(out, "        rt::decode(self, message, start).map(|_| ())\n    }}\n");
 }
@@ -81,18 +84,23 @@ pub(super) fn errors(out: &mut String, also: &str) {
 }
 
 /// Emits the implementation of `Fields`, which decoding uses.
-pub(super) fn fields(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+pub(super) fn fields(
+    out: &mut String,
+    plan: &DictionaryPlan,
+    found: &StructPlan,
+    assigned: &Assigned,
+) {
     let groups: Vec<(usize, &MemberPlan)> = found
         .members
         .iter()
         .enumerate()
-        .filter(|(_, member)| matches!(member.kind, Kind::Group(_)))
+        .filter(|(_, member)| matches!(member.kind, FieldRepresentation::Group(_)))
         .collect();
-    put!(out, "impl<'m> rt::Fields<'m> for {} {{", super::struct_type(found));
+    put!(out, "impl<'m> rt::TypedFields<'m> for {} {{", super::struct_type(found));
     put!(out, "    type Slots = {};", assigned.slots_type());
     layout(out, plan, found, assigned);
     let msg_type = match &found.role {
-        Role::Message(_) => "Some(Self::MSG_TYPE)",
+        StructRole::Message(_) => "Some(Self::MSG_TYPE)",
         _ => "None",
     };
     put!(out, "    const MSG_TYPE: Option<&'static str> = {msg_type};\n");
@@ -130,12 +138,12 @@ fn clear(out: &mut String, groups: &[(usize, &MemberPlan)]) {
 fn entries(out: &mut String, assigned: &Assigned, groups: &[(usize, &MemberPlan)]) {
     put!(out, "    fn decode_entries(");
     put!(out, "        &mut self,");
-    put!(out, "        message: &Message<'m, '_>,");
+    put!(out, "        message: &FixMessage<'m, '_>,");
     put!(out, "        group: usize,");
     put!(out, "        count: &Field<'m>,");
     put!(out, "        at: usize,");
     put!(out, "        depth: usize,");
-    put!(out, "    ) -> Result<usize, Error> {{");
+    put!(out, "    ) -> Result<usize, FixError> {{");
     put!(out, "        match group {{");
     for (number, group) in groups {
         put!(

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::put;
 use crate::names::doc;
-use crate::plan::{EnumPlan, Plan, Repr};
+use crate::plan::{DictionaryPlan, EnumPlan, Repr};
 
 /// Returns the name of an enum with its lifetime, if any.
 pub(super) fn type_of(found: &EnumPlan) -> String {
@@ -28,7 +28,7 @@ pub(super) fn enumeration(out: &mut String, found: &EnumPlan) {
     let kept = match found.repr {
         Repr::Char => "u8",
         Repr::Int => "i64",
-        Repr::Text => "Text<'m>",
+        Repr::Text => "FixText<'m>",
     };
     put!(out, "    Unlisted({kept}),\n}}\n");
     match found.repr {
@@ -45,16 +45,16 @@ pub(super) fn enumeration(out: &mut String, found: &EnumPlan) {
 fn keeping(out: &mut String, found: &EnumPlan) {
     let (form, of, to) = match found.repr {
         Repr::Char => {
-            let of = "from_char(rt::Value::from_words(form))";
-            ("(u64, u64)", of, "rt::Value::to_words(self.char())")
+            let of = "from_char(rt::WordValue::from_words(form))";
+            ("(u64, u64)", of, "rt::WordValue::to_words(self.char())")
         }
         Repr::Int => {
-            let of = "from_int(rt::Value::from_words(form))";
-            ("(u64, u64)", of, "rt::Value::to_words(self.int())")
+            let of = "from_int(rt::WordValue::from_words(form))";
+            ("(u64, u64)", of, "rt::WordValue::to_words(self.int())")
         }
-        Repr::Text => ("Text<'m>", "from_text(form)", "self.text()"),
+        Repr::Text => ("FixText<'m>", "from_text(form)", "self.text()"),
     };
-    put!(out, "impl<'m> rt::Kept<'m> for {} {{", type_of(found));
+    put!(out, "impl<'m> rt::SlotValue<'m> for {} {{", type_of(found));
     put!(out, "    type Form = {form};\n");
     put!(out, "    #[inline(always)]");
     put!(out, "    fn from_form(form: {form}) -> Self {{\n        Self::{of}\n    }}\n");
@@ -63,7 +63,7 @@ fn keeping(out: &mut String, found: &EnumPlan) {
 }
 
 /// Emits the function that prints the values of all enums, by their tags.
-pub(super) fn listed(out: &mut String, plan: &Plan) {
+pub(super) fn listed(out: &mut String, plan: &DictionaryPlan) {
     let [tag, held, to] = match plan.wanted_enums().next() {
         Some(_) => ["tag", "held", "out"],
         None => ["_"; 3],
@@ -71,7 +71,7 @@ pub(super) fn listed(out: &mut String, plan: &Plan) {
     put!(out, "fn show_listed(");
     put!(
         out,
-        "    {tag}: u32,\n    {held}: rt::Held<'_>,\n    {to}: &mut std::fmt::Formatter<'_>,"
+        "    {tag}: u32,\n    {held}: rt::SlotContents<'_>,\n    {to}: &mut std::fmt::Formatter<'_>,"
     );
     put!(out, ") -> std::fmt::Result {{");
     if tag == "_" {
@@ -162,21 +162,21 @@ fn by_text(out: &mut String, found: &EnumPlan) {
         out,
         "    /// Returns the variant of a value, `Unlisted` if the dictionary does not list it."
     );
-    put!(out, "    pub const fn from_text(value: Text<'m>) -> Self {{");
+    put!(out, "    pub const fn from_text(value: FixText<'m>) -> Self {{");
     put!(out, "        match value.0 {{");
     for (ident, value, _) in &found.variants {
         put!(out, "            {} => Self::{ident},", literal(value));
     }
     put!(out, "            _ => Self::Unlisted(value),\n        }}\n    }}\n");
     put!(out, "    /// Returns the value on the wire.");
-    put!(out, "    pub const fn text(self) -> Text<'m> {{");
+    put!(out, "    pub const fn text(self) -> FixText<'m> {{");
     put!(out, "        match self {{");
     for (ident, value, _) in &found.variants {
-        put!(out, "            Self::{ident} => Text({}),", literal(value));
+        put!(out, "            Self::{ident} => FixText({}),", literal(value));
     }
     put!(out, "            Self::Unlisted(other) => other,\n        }}\n    }}\n}}\n");
-    put!(out, "impl<'m> Item<'m> for {}<'m> {{", found.ident);
-    put!(out, "    fn from_text(text: Text<'m>) -> Self {{");
+    put!(out, "impl<'m> MultipleElement<'m> for {}<'m> {{", found.ident);
+    put!(out, "    fn from_text(text: FixText<'m>) -> Self {{");
     put!(out, "        Self::from_text(text)\n    }}\n}}\n");
 }
 

@@ -6,10 +6,15 @@ use super::slots::{Assigned, Class, block_slots};
 use super::structs::{groups, is_required};
 use super::{put, type_of};
 use crate::names::doc;
-use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, StructPlan};
+use crate::plan::{BlockPlan, DictionaryPlan, FieldRepresentation, MemberPlan, StructPlan};
 
 /// Emits the methods of all members of a struct that have slots and are not in a shared block.
-pub(super) fn all(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+pub(super) fn all(
+    out: &mut String,
+    plan: &DictionaryPlan,
+    found: &StructPlan,
+    assigned: &Assigned,
+) {
     let is_shared = |member: &MemberPlan| {
         let mut blocks = found.blocks.iter().filter_map(|block| plan.blocks.get(*block));
         blocks.any(|block| block.has(member.tag))
@@ -22,7 +27,13 @@ pub(super) fn all(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &
 }
 
 /// Emits the methods of a member.
-fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, function: &str, slot: &str) {
+fn methods(
+    out: &mut String,
+    plan: &DictionaryPlan,
+    member: &MemberPlan,
+    function: &str,
+    slot: &str,
+) {
     let MemberPlan { tag, name, ident, setter, .. } = member;
     let own = type_of(plan, &member.kind);
     let (name, required) = (doc(name), is_required(member));
@@ -47,13 +58,13 @@ fn methods(out: &mut String, plan: &Plan, member: &MemberPlan, function: &str, s
 }
 
 /// Emits the trait of a shared block.
-pub(super) fn block(out: &mut String, plan: &Plan, block: &BlockPlan) {
+pub(super) fn block(out: &mut String, plan: &DictionaryPlan, block: &BlockPlan) {
     put!(
         out,
         "/// Accessors of the optional fields of {}, for the messages and groups that contain them.",
         doc(&block.name)
     );
-    put!(out, "pub trait {}<'m>: rt::Fields<'m> {{", block.ident);
+    put!(out, "pub trait {}<'m>: rt::TypedFields<'m> {{", block.ident);
     put!(out, "    #[doc(hidden)]\n    const TEXTS: usize;");
     put!(out, "    #[doc(hidden)]\n    const VALUES: usize;\n");
     for (member, (class, slot)) in block.members.iter().zip(block_slots(plan, block)) {
@@ -64,7 +75,12 @@ pub(super) fn block(out: &mut String, plan: &Plan, block: &BlockPlan) {
 }
 
 /// Emits the implementations of the shared blocks of a struct.
-pub(super) fn blocks(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+pub(super) fn blocks(
+    out: &mut String,
+    plan: &DictionaryPlan,
+    found: &StructPlan,
+    assigned: &Assigned,
+) {
     for block in found.blocks.iter().filter_map(|block| plan.blocks.get(*block)) {
         let [texts, values] = assigned.base(found, block);
         put!(out, "impl<'m> {}<'m> for {} {{", block.ident, super::struct_type(found));
@@ -86,8 +102,8 @@ pub(super) fn debug(out: &mut String, found: &StructPlan) {
     let ident = &found.ident;
     let names = found.members.iter().map(|member| {
         let mark = match member.kind {
-            Kind::Data(_) => "*",
-            Kind::Enum(_) => "+",
+            FieldRepresentation::Data(_) => "*",
+            FieldRepresentation::Enum(_) => "+",
             _ => "",
         };
         format!("{}{mark}", member.ident.trim_start_matches("r#"))
@@ -96,10 +112,10 @@ pub(super) fn debug(out: &mut String, found: &StructPlan) {
     let groups: Vec<String> = groups(found).map(|group| format!("&self.{}", group.ident)).collect();
     put!(out, "impl std::fmt::Debug for {ident}<'_> {{");
     put!(out, "    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {{");
-    put!(out, "        const SHOWN: rt::Shown =");
+    put!(out, "        const SHOWN: rt::PrintTable =");
     put!(
         out,
-        "            rt::Shown {{ name: {ident:?}, members: {names:?}, listed: show_listed }};"
+        "            rt::PrintTable {{ name: {ident:?}, members: {names:?}, listed: show_listed }};"
     );
     put!(out, "        rt::show(self, SHOWN, &[{}], out)\n    }}\n}}\n", groups.join(", "));
 }

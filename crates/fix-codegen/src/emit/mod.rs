@@ -11,7 +11,7 @@ mod structs;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::plan::{Kind, Plan, Role, StructPlan};
+use crate::plan::{DictionaryPlan, FieldRepresentation, StructPlan, StructRole};
 
 /// Appends formatted text to a `String`, which cannot fail.
 macro_rules! put {
@@ -20,7 +20,7 @@ macro_rules! put {
 use put;
 
 /// Returns the source of a module.
-pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
+pub(crate) fn module(plan: &DictionaryPlan, begin_string: &str) -> String {
     let mut body = String::new();
     put!(body, "/// BeginString of every message.");
     put!(body, "pub const BEGIN_STRING: &str = {begin_string:?};");
@@ -41,7 +41,7 @@ pub(crate) fn module(plan: &Plan, begin_string: &str) -> String {
 }
 
 /// Returns the name of a struct that is too large, if any.
-pub(crate) fn too_large(plan: &Plan) -> Option<&str> {
+pub(crate) fn too_large(plan: &DictionaryPlan) -> Option<&str> {
     let found = plan.wanted_structs().find(|found| !slots::fits(plan, found));
     found.map(|found| found.name.as_str())
 }
@@ -60,13 +60,13 @@ fn imports(body: &str) -> String {
         let used: Vec<&str> = names.iter().filter(is_used).copied().collect();
         used.join(", ")
     };
-    let typed = used(&["Item", "Multiple", "Stamped", "Text"]);
+    let typed = used(&["FixText", "Multiple", "MultipleElement", "TimeWithPrecision"]);
     let value = used(&["LocalMktDate", "MonthYear", "UtcTime"]);
     let root = used(&[
-        "Decimal",
-        "Error",
         "Field",
-        "Message",
+        "FixDecimal",
+        "FixError",
+        "FixMessage",
         "Tag",
         "TagText",
         "UtcTimestamp",
@@ -83,7 +83,7 @@ fn imports(body: &str) -> String {
 }
 
 /// Emits constants with the text of every tag.
-fn tag_constants(out: &mut String, plan: &Plan) {
+fn tag_constants(out: &mut String, plan: &DictionaryPlan) {
     let members = plan.wanted_structs().flat_map(|found| &found.members);
     let tags: BTreeMap<u32, &str> =
         members.map(|member| (member.tag, member.constant.as_str())).collect();
@@ -94,26 +94,26 @@ fn tag_constants(out: &mut String, plan: &Plan) {
 }
 
 /// Returns the type of a member's value.
-fn type_of(plan: &Plan, kind: &Kind) -> String {
+fn type_of(plan: &DictionaryPlan, kind: &FieldRepresentation) -> String {
     match kind {
-        Kind::Boolean => "bool".into(),
-        Kind::Char => "u8".into(),
-        Kind::Data(_) => "&'m [u8]".into(),
-        Kind::Date => "LocalMktDate".into(),
-        Kind::Decimal => "Decimal".into(),
-        Kind::Enum(index) => enums::type_of(&plan.enums[*index]),
-        Kind::Group(index) => format!("Vec<{}>", struct_type(&plan.structs[*index])),
-        Kind::Int => "i64".into(),
-        Kind::Length => "()".into(),
-        Kind::MonthYear => "MonthYear".into(),
-        Kind::Multiple(None) => "Multiple<'m, Text<'m>>".into(),
-        Kind::Multiple(Some(index)) => {
+        FieldRepresentation::Boolean => "bool".into(),
+        FieldRepresentation::Char => "u8".into(),
+        FieldRepresentation::Data(_) => "&'m [u8]".into(),
+        FieldRepresentation::Date => "LocalMktDate".into(),
+        FieldRepresentation::Decimal => "FixDecimal".into(),
+        FieldRepresentation::Enum(index) => enums::type_of(&plan.enums[*index]),
+        FieldRepresentation::Group(index) => format!("Vec<{}>", struct_type(&plan.structs[*index])),
+        FieldRepresentation::Int => "i64".into(),
+        FieldRepresentation::Length => "()".into(),
+        FieldRepresentation::MonthYear => "MonthYear".into(),
+        FieldRepresentation::Multiple(None) => "Multiple<'m, FixText<'m>>".into(),
+        FieldRepresentation::Multiple(Some(index)) => {
             format!("Multiple<'m, {}>", enums::type_of(&plan.enums[*index]))
         }
-        Kind::Text => "Text<'m>".into(),
-        Kind::Uint => "u64".into(),
-        Kind::UtcTime => "Stamped<UtcTime>".into(),
-        Kind::UtcTimestamp => "Stamped<UtcTimestamp>".into(),
+        FieldRepresentation::Text => "FixText<'m>".into(),
+        FieldRepresentation::Uint => "u64".into(),
+        FieldRepresentation::UtcTime => "TimeWithPrecision<UtcTime>".into(),
+        FieldRepresentation::UtcTimestamp => "TimeWithPrecision<UtcTimestamp>".into(),
     }
 }
 
@@ -124,11 +124,11 @@ fn struct_type(found: &StructPlan) -> String {
 /// Describes the role of a struct.
 fn role(found: &StructPlan) -> String {
     match &found.role {
-        Role::Entry(_) => format!("An entry of {}.", crate::names::doc(&found.name)),
-        Role::Header => "The header, without BeginString, BodyLength and MsgType.".to_owned(),
-        Role::Message(msg_type) => {
+        StructRole::Entry(_) => format!("An entry of {}.", crate::names::doc(&found.name)),
+        StructRole::Header => "The header, without BeginString, BodyLength and MsgType.".to_owned(),
+        StructRole::Message(msg_type) => {
             format!("{} (`{}`).", crate::names::doc(&found.name), crate::names::doc(msg_type))
         }
-        Role::Trailer => "The trailer, without CheckSum.".to_owned(),
+        StructRole::Trailer => "The trailer, without CheckSum.".to_owned(),
     }
 }

@@ -6,7 +6,9 @@ use std::fmt::Write;
 use tickwire_fix::rt::Layout;
 
 use super::put;
-use crate::plan::{BlockPlan, Kind, MemberPlan, Plan, Repr, Role, StructPlan};
+use crate::plan::{
+    BlockPlan, DictionaryPlan, FieldRepresentation, MemberPlan, Repr, StructPlan, StructRole,
+};
 
 /// Number of tags per page of a table of places.
 const PAGE: u32 = 64;
@@ -31,7 +33,7 @@ pub(super) struct Assigned {
 impl Assigned {
     /// Assigns slots: first the required members, then those of each shared block in its order,
     /// then the rest.
-    pub(super) fn new(plan: &Plan, found: &StructPlan) -> Self {
+    pub(super) fn new(plan: &DictionaryPlan, found: &StructPlan) -> Self {
         let class_of = |member: &MemberPlan| class(plan, &member.kind);
         let mut slots: Vec<(Class, usize)> =
             found.members.iter().map(|member| (class_of(member), 0)).collect();
@@ -86,7 +88,7 @@ impl Assigned {
 }
 
 /// Returns the slots of a block, relative to its first text and its first value.
-pub(super) fn block_slots(plan: &Plan, block: &BlockPlan) -> Vec<(Class, usize)> {
+pub(super) fn block_slots(plan: &DictionaryPlan, block: &BlockPlan) -> Vec<(Class, usize)> {
     let mut next = [0; 3];
     let slots = block.members.iter().map(|member| {
         let class = class(plan, &member.kind);
@@ -97,7 +99,7 @@ pub(super) fn block_slots(plan: &Plan, block: &BlockPlan) -> Vec<(Class, usize)>
 }
 
 /// True if a table of places can hold the struct.
-pub(super) fn fits(plan: &Plan, found: &StructPlan) -> bool {
+pub(super) fn fits(plan: &DictionaryPlan, found: &StructPlan) -> bool {
     let assigned = Assigned::new(plan, found);
     let most = |class: Class| {
         if class == Class::Numbered { Layout::NUMBERED_MAX } else { Layout::SLOTS_MAX }
@@ -116,22 +118,29 @@ pub(super) fn fits(plan: &Plan, found: &StructPlan) -> bool {
         && tags.last().is_none_or(|tag| *tag <= Layout::TAG_MAX)
 }
 
-fn class(plan: &Plan, kind: &Kind) -> Class {
+fn class(plan: &DictionaryPlan, kind: &FieldRepresentation) -> Class {
     match kind {
-        Kind::Group(_) | Kind::Length => Class::Numbered,
-        Kind::Data(_) | Kind::Multiple(_) | Kind::Text => Class::Text,
-        Kind::Enum(index) if plan.enums[*index].repr == Repr::Text => Class::Text,
+        FieldRepresentation::Group(_) | FieldRepresentation::Length => Class::Numbered,
+        FieldRepresentation::Data(_)
+        | FieldRepresentation::Multiple(_)
+        | FieldRepresentation::Text => Class::Text,
+        FieldRepresentation::Enum(index) if plan.enums[*index].repr == Repr::Text => Class::Text,
         _ => Class::Value,
     }
 }
 
 /// Emits the table of members and places.
-pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned: &Assigned) {
+pub(super) fn layout(
+    out: &mut String,
+    plan: &DictionaryPlan,
+    found: &StructPlan,
+    assigned: &Assigned,
+) {
     let count = found.members.len();
     put!(out, "    const LAYOUT: &'static rt::Layout = {{");
     put!(
         out,
-        "        const MEMBERS: &[rt::Member] = &rt::members::<{count}>(\"{}\");",
+        "        const MEMBERS: &[rt::TypedMember] = &rt::members::<{count}>(\"{}\");",
         table(plan, found, assigned)
     );
     let misplaced = misplaced(plan, found);
@@ -140,19 +149,19 @@ pub(super) fn layout(out: &mut String, plan: &Plan, found: &StructPlan, assigned
     let others = || tags().filter(|tag| *tag >= FLAT_MAX);
     let index = others().max().map_or(0, |tag| tag / PAGE + 1);
     let pages = others().map(|tag| tag / PAGE).collect::<BTreeSet<_>>().len() + 1;
-    put!(out, "        static PLACES: rt::Places<{flat}, {index}, {pages}> =");
-    put!(out, "            rt::Places::new(MEMBERS, &[{}]);", group_layouts(plan, found));
+    put!(out, "        static PLACES: rt::TagTable<{flat}, {index}, {pages}> =");
+    put!(out, "            rt::TagTable::new(MEMBERS, &[{}]);", group_layouts(plan, found));
     let made = match found.role {
-        Role::Entry(delimiter) => format!("entry({delimiter}, "),
-        Role::Header => "header(".to_owned(),
-        Role::Message(_) | Role::Trailer => "message(".to_owned(),
+        StructRole::Entry(delimiter) => format!("entry({delimiter}, "),
+        StructRole::Header => "header(".to_owned(),
+        StructRole::Message(_) | StructRole::Trailer => "message(".to_owned(),
     };
     put!(out, "        &rt::Layout::{made}MEMBERS, &PLACES)");
     put!(out, "    }};");
 }
 
 /// Returns the table of members in the form that `rt::members` parses.
-fn table(plan: &Plan, found: &StructPlan, assigned: &Assigned) -> String {
+fn table(plan: &DictionaryPlan, found: &StructPlan, assigned: &Assigned) -> String {
     let members = found.members.iter().enumerate().map(|(number, member)| {
         let mark = if member.required { "!" } else { "" };
         format!("{}{}{}{mark}", member.tag, kind_letter(plan, member), assigned.slot(number))
@@ -162,9 +171,9 @@ fn table(plan: &Plan, found: &StructPlan, assigned: &Assigned) -> String {
 
 /// Returns the layouts of all groups of a message, each once; empty for other structs, which do not
 /// need them.
-fn group_layouts(plan: &Plan, found: &StructPlan) -> String {
+fn group_layouts(plan: &DictionaryPlan, found: &StructPlan) -> String {
     let mut groups = BTreeSet::new();
-    if let Role::Message(_) | Role::Trailer = found.role {
+    if let StructRole::Message(_) | StructRole::Trailer = found.role {
         all_groups(plan, found, &mut groups);
     }
     let layouts = groups.iter().filter_map(|index| plan.structs.get(*index));
@@ -173,9 +182,9 @@ fn group_layouts(plan: &Plan, found: &StructPlan) -> String {
 }
 
 /// Collects the indices of the groups of a struct, including nested ones.
-fn all_groups(plan: &Plan, found: &StructPlan, groups: &mut BTreeSet<usize>) {
+fn all_groups(plan: &DictionaryPlan, found: &StructPlan, groups: &mut BTreeSet<usize>) {
     for member in &found.members {
-        if let Kind::Group(index) = member.kind
+        if let FieldRepresentation::Group(index) = member.kind
             && groups.insert(index)
             && let Some(group) = plan.structs.get(index)
         {
@@ -184,32 +193,34 @@ fn all_groups(plan: &Plan, found: &StructPlan, groups: &mut BTreeSet<usize>) {
     }
 }
 
-fn kind_letter(plan: &Plan, member: &MemberPlan) -> char {
+fn kind_letter(plan: &DictionaryPlan, member: &MemberPlan) -> char {
     match &member.kind {
-        Kind::Boolean => 'B',
-        Kind::Char => 'C',
-        Kind::Data(_) | Kind::Multiple(_) | Kind::Text => 'T',
-        Kind::Date => 'Y',
-        Kind::Decimal => 'D',
-        Kind::Enum(index) => match plan.enums[*index].repr {
+        FieldRepresentation::Boolean => 'B',
+        FieldRepresentation::Char => 'C',
+        FieldRepresentation::Data(_)
+        | FieldRepresentation::Multiple(_)
+        | FieldRepresentation::Text => 'T',
+        FieldRepresentation::Date => 'Y',
+        FieldRepresentation::Decimal => 'D',
+        FieldRepresentation::Enum(index) => match plan.enums[*index].repr {
             Repr::Char => 'C',
             Repr::Int => 'I',
             Repr::Text => 'T',
         },
-        Kind::Group(_) => 'G',
-        Kind::Int => 'I',
-        Kind::Length => 'L',
-        Kind::MonthYear => 'M',
-        Kind::Uint => 'U',
-        Kind::UtcTime => 'H',
-        Kind::UtcTimestamp => 'S',
+        FieldRepresentation::Group(_) => 'G',
+        FieldRepresentation::Int => 'I',
+        FieldRepresentation::Length => 'L',
+        FieldRepresentation::MonthYear => 'M',
+        FieldRepresentation::Uint => 'U',
+        FieldRepresentation::UtcTime => 'H',
+        FieldRepresentation::UtcTimestamp => 'S',
     }
 }
 
 /// Returns the tags of a message's groups that must not occur outside of them.
-fn misplaced(plan: &Plan, found: &StructPlan) -> BTreeSet<u32> {
+fn misplaced(plan: &DictionaryPlan, found: &StructPlan) -> BTreeSet<u32> {
     let mut groups = BTreeSet::new();
-    if let Role::Message(_) | Role::Trailer = found.role {
+    if let StructRole::Message(_) | StructRole::Trailer = found.role {
         all_groups(plan, found, &mut groups);
     }
     let groups = groups.iter().filter_map(|index| plan.structs.get(*index));

@@ -6,14 +6,14 @@ use super::slots::Assigned;
 use super::{decode, encode, members};
 use super::{put, role, struct_type, type_of};
 use crate::names::doc;
-use crate::plan::{Kind, MemberPlan, Plan, Role, StructPlan};
+use crate::plan::{DictionaryPlan, FieldRepresentation, MemberPlan, StructPlan, StructRole};
 
 /// Maximum number of required members passed as arguments; more are passed in a struct that names
 /// them.
 const ARGUMENTS_MAX: usize = 4;
 
 /// Emits a struct with all its code.
-pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
+pub(super) fn structure(out: &mut String, plan: &DictionaryPlan, found: &StructPlan) {
     let assigned = Assigned::new(plan, found);
     if has_required_struct(found) {
         required_struct(out, plan, found);
@@ -29,7 +29,7 @@ pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
     }
     put!(out, "}}\n");
     put!(out, "impl<'m> {} {{", struct_type(found));
-    if let Role::Message(msg_type) = &found.role {
+    if let StructRole::Message(msg_type) = &found.role {
         put!(out, "    /// The MsgType of this message.");
         put!(out, "    pub const MSG_TYPE: &'static str = {msg_type:?};\n");
     }
@@ -49,17 +49,17 @@ pub(super) fn structure(out: &mut String, plan: &Plan, found: &StructPlan) {
 
 /// Returns the groups.
 pub(super) fn groups(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
-    found.members.iter().filter(|member| matches!(member.kind, Kind::Group(_)))
+    found.members.iter().filter(|member| matches!(member.kind, FieldRepresentation::Group(_)))
 }
 
 /// Returns the members that are visible to users.
 fn kept(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
-    found.members.iter().filter(|member| member.kind != Kind::Length)
+    found.members.iter().filter(|member| member.kind != FieldRepresentation::Length)
 }
 
 /// True if a member is always present. An absent group has no entries.
 pub(super) fn is_required(member: &MemberPlan) -> bool {
-    member.required && !matches!(member.kind, Kind::Group(_))
+    member.required && !matches!(member.kind, FieldRepresentation::Group(_))
 }
 
 /// Returns the members that a constructor requires.
@@ -67,7 +67,7 @@ fn arguments(found: &StructPlan) -> impl Iterator<Item = &MemberPlan> {
     kept(found).filter(|member| is_required(member))
 }
 
-fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
+fn constructor(out: &mut String, plan: &DictionaryPlan, found: &StructPlan) {
     let is_struct = has_required_struct(found);
     let typed: Vec<String> = arguments(found)
         .map(|member| format!("{}: {}", member.ident, type_of(plan, &member.kind)))
@@ -79,10 +79,10 @@ fn constructor(out: &mut String, plan: &Plan, found: &StructPlan) {
     put!(out, "    /// Creates a value that has only the required fields.");
     put!(out, "    pub fn new({parameters}) -> Self {{");
     if typed.is_empty() {
-        put!(out, "        rt::Fields::blank()\n    }}\n");
+        put!(out, "        rt::TypedFields::blank()\n    }}\n");
         return;
     }
-    put!(out, "        let mut made: Self = rt::Fields::blank();");
+    put!(out, "        let mut made: Self = rt::TypedFields::blank();");
     let from = if is_struct { "required." } else { "" };
     for member in arguments(found) {
         put!(out, "        made.{}({from}{});", member.setter, member.ident);
@@ -96,13 +96,13 @@ fn has_required_struct(found: &StructPlan) -> bool {
 }
 
 /// Returns the type of the struct of required members.
-fn required_type(plan: &Plan, found: &StructPlan) -> String {
+fn required_type(plan: &DictionaryPlan, found: &StructPlan) -> String {
     let borrows = arguments(found).any(|member| type_of(plan, &member.kind).contains("'m"));
     format!("{}{}", found.required, if borrows { "<'m>" } else { "" })
 }
 
 /// Emits the struct of required members.
-fn required_struct(out: &mut String, plan: &Plan, found: &StructPlan) {
+fn required_struct(out: &mut String, plan: &DictionaryPlan, found: &StructPlan) {
     put!(out, "/// Required fields of [`{}`].", found.ident);
     put!(out, "#[derive(Clone, Copy, Debug, PartialEq)]");
     put!(out, "pub struct {} {{", required_type(plan, found));

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use tickwire_fix::dictionary::ComponentDef;
 
-use super::{Kind, MemberPlan, Plan};
+use super::{DictionaryPlan, FieldRepresentation, MemberPlan};
 use crate::names::{self, Scope};
 
 /// Minimum number of accessors that a block must save.
@@ -34,14 +34,14 @@ impl BlockPlan {
 }
 
 /// A component and the structs that contain it.
-struct Candidate<'d> {
+struct ComponentUse<'d> {
     component: &'d ComponentDef,
     users: Vec<usize>,
     /// Tags of the members that are equal in all of them.
     shared: Vec<u32>,
 }
 
-impl Candidate<'_> {
+impl ComponentUse<'_> {
     fn saved(&self) -> usize {
         self.users.len().saturating_sub(1) * self.shared.len()
     }
@@ -49,7 +49,7 @@ impl Candidate<'_> {
 
 /// Determines the shared blocks of a plan whose structs are complete.
 pub(super) fn share(
-    plan: &mut Plan,
+    plan: &mut DictionaryPlan,
     components: &[ComponentDef],
     types: &mut Scope,
     accessors_max: usize,
@@ -64,9 +64,9 @@ pub(super) fn share(
         let candidates = components.iter().zip(&users).map(|(component, users)| {
             let users = users.clone();
             let shared = shared(plan, component, &users, &places, &taken);
-            Candidate { component, users, shared }
+            ComponentUse { component, users, shared }
         });
-        let Some(best) = candidates.max_by_key(Candidate::saved) else { return };
+        let Some(best) = candidates.max_by_key(ComponentUse::saved) else { return };
         if best.saved() < SAVED_MIN {
             return;
         }
@@ -84,7 +84,11 @@ fn places(members: &[MemberPlan]) -> HashMap<u32, usize> {
 }
 
 /// Returns the structs that contain all fields of a component.
-fn users(component: &ComponentDef, places: &[HashMap<u32, usize>], plan: &Plan) -> Vec<usize> {
+fn users(
+    component: &ComponentDef,
+    places: &[HashMap<u32, usize>],
+    plan: &DictionaryPlan,
+) -> Vec<usize> {
     let has = |user: usize, tag: u32| {
         places[user].contains_key(&tag)
             || plan.structs[user].members.iter().any(|member| member.tag == tag)
@@ -96,7 +100,7 @@ fn users(component: &ComponentDef, places: &[HashMap<u32, usize>], plan: &Plan) 
 /// Returns the tags of a component whose members are optional, equal in all structs, and not yet in
 /// a block.
 fn shared(
-    plan: &Plan,
+    plan: &DictionaryPlan,
     component: &ComponentDef,
     users: &[usize],
     places: &[HashMap<u32, usize>],
@@ -115,7 +119,12 @@ fn shared(
     component.members().iter().map(|member| member.tag.0).filter(is_shared).collect()
 }
 
-fn add(plan: &mut Plan, found: &Candidate<'_>, places: &[HashMap<u32, usize>], types: &mut Scope) {
+fn add(
+    plan: &mut DictionaryPlan,
+    found: &ComponentUse<'_>,
+    places: &[HashMap<u32, usize>],
+    types: &mut Scope,
+) {
     let Some(first) = found.users.first().copied() else { return };
     let all = &plan.structs[first].members;
     let members: Vec<MemberPlan> =
@@ -130,13 +139,14 @@ fn add(plan: &mut Plan, found: &Candidate<'_>, places: &[HashMap<u32, usize>], t
 }
 
 /// Returns the ranges of members that are consecutive in the component.
-fn segments(found: &Candidate<'_>, all: &[MemberPlan]) -> Vec<std::ops::Range<usize>> {
+fn segments(found: &ComponentUse<'_>, all: &[MemberPlan]) -> Vec<std::ops::Range<usize>> {
     let mut segments: Vec<std::ops::Range<usize>> = Vec::new();
     let mut is_open = false;
     let mut place = 0;
     for member in found.component.members() {
-        let is_length =
-            all.iter().any(|known| known.tag == member.tag.0 && known.kind == Kind::Length);
+        let is_length = all
+            .iter()
+            .any(|known| known.tag == member.tag.0 && known.kind == FieldRepresentation::Length);
         if found.shared.get(place) != Some(&member.tag.0) {
             is_open &= is_length;
             continue;

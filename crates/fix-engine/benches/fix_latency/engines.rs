@@ -14,8 +14,8 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_messages::fix44::{AnyMessage, ExecutionReport, NewOrderSingle, OrdStatus};
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, FileStore, FileStoreOptions, Fsync, Head, MemoryStore, Now,
-    Role, SessionEvent, SessionId, Store,
+    BeginString, Config, FileStore, FileStoreOptions, Fsync, MemoryStore, MessageDelivery, Now,
+    OutgoingHeader, SessionEvent, SessionId, SessionRole, Store,
 };
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::{monotonic_ns, unix_ns};
@@ -48,7 +48,7 @@ impl Stores<'_> {
     }
 }
 
-pub fn config(role: Role, sender: &str, target: &str) -> Config {
+pub fn config(role: SessionRole, sender: &str, target: &str) -> Config {
     let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
     // No heartbeat disturbs the measurement.
     config.heartbeat_s = 3600;
@@ -62,7 +62,7 @@ struct Venue {
 }
 
 impl Application for Venue {
-    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let AnyMessage::NewOrderSingle(order) =
             AnyMessage::decode(&delivery.message).expect("an order")
         else {
@@ -71,9 +71,10 @@ impl Application for Venue {
         self.reports += 1;
         let exec_id = self.reports.to_string();
         let report = messages::accepted(&order, &exec_id);
-        let sent = delivery.send_fields(&Head::new(ExecutionReport::MSG_TYPE), |writer| {
-            report.encode_fields(writer)
-        });
+        let sent = delivery
+            .send_fields(&OutgoingHeader::new(ExecutionReport::MSG_TYPE), |writer| {
+                report.encode_fields(writer)
+            });
         sent.expect("sent");
     }
 }
@@ -133,7 +134,7 @@ impl Trader {
 }
 
 impl Application for Trader {
-    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let message = AnyMessage::decode(&delivery.message);
         let AnyMessage::ExecutionReport(report) = message.expect("a report") else {
             panic!("something else than a report");
@@ -148,7 +149,7 @@ impl Application for Trader {
         }
         let cl_ord_id = self.next();
         let order = messages::order(&cl_ord_id);
-        let head = Head::new(NewOrderSingle::MSG_TYPE);
+        let head = OutgoingHeader::new(NewOrderSingle::MSG_TYPE);
         delivery.send_fields(&head, |writer| order.encode_fields(writer)).expect("sent");
     }
 
@@ -165,7 +166,7 @@ impl Application for Trader {
         self.left = self.counts.try_recv().ok()?;
         let cl_ord_id = self.next();
         let order = messages::order(&cl_ord_id);
-        let (session, head) = (self.session?, Head::new(NewOrderSingle::MSG_TYPE));
+        let (session, head) = (self.session?, OutgoingHeader::new(NewOrderSingle::MSG_TYPE));
         let sent = sessions.send_fields(session, now, &head, |writer| order.encode_fields(writer));
         sent.expect("sent");
         None
@@ -224,7 +225,7 @@ impl Pair {
         let options = EngineOptions { wait, ..EngineOptions::default() };
         let mut acceptor = Engine::new(options, Venue::default())?;
         let listener = acceptor.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
-        let accepting = config(Role::Acceptor, "VENUE", "TRADER");
+        let accepting = config(SessionRole::Acceptor, "VENUE", "TRADER");
         let store = stores.open(&accepting.id)?;
         let accepted = acceptor.add_acceptor(listener, accepting, store, Access::default())?;
         let address = acceptor.address(listener).ok_or("it listens")?;
@@ -244,7 +245,7 @@ impl Pair {
             gate: Arc::clone(&gate),
         };
         let mut initiator = Engine::new(options, trader)?;
-        let calling = config(Role::Initiator, "TRADER", "VENUE");
+        let calling = config(SessionRole::Initiator, "TRADER", "VENUE");
         let store = stores.open(&calling.id)?;
         let called = initiator.add_initiator(calling, store, InitiatorOptions::new(address))?;
 

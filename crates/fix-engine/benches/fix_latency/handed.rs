@@ -9,7 +9,7 @@ use tickwire_fix_engine::{
     Application, BoxStore, Engine, EngineHandle, EngineOptions, InitiatorOptions, SessionKey,
 };
 use tickwire_fix_messages::fix44::{AnyMessage, NewOrderSingle};
-use tickwire_fix_session::{Event, MemoryStore, Now, Role, Session, SessionEvent};
+use tickwire_fix_session::{Event, MemoryStore, Now, Session, SessionEvent, SessionRole};
 use tickwire_host::Stop;
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::{monotonic_ns, unix_ns};
@@ -22,7 +22,12 @@ use crate::{CPUS, messages};
 struct Silent;
 
 impl Application for Silent {
-    fn handle_message(&mut self, _: SessionKey, _: tickwire_fix_session::Delivery<'_, BoxStore>) {}
+    fn handle_message(
+        &mut self,
+        _: SessionKey,
+        _: tickwire_fix_session::MessageDelivery<'_, BoxStore>,
+    ) {
+    }
 }
 
 /// A sleeping engine, and the counterparty's end of its connection.
@@ -40,7 +45,7 @@ fn now() -> Now {
 
 /// Answers the Logon of the connecting engine.
 fn log_on(stream: &mut TcpStream) -> Result<(), Box<dyn Error>> {
-    let accepting = config(Role::Acceptor, "VENUE", "THREADS");
+    let accepting = config(SessionRole::Acceptor, "VENUE", "THREADS");
     let mut session = Session::new(accepting, MemoryStore::new());
     session.handle_connected(now());
     let mut buffer = [0; 4096];
@@ -63,7 +68,7 @@ impl Handed {
     pub fn start() -> Result<Self, Box<dyn Error>> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let mut engine = Engine::new(EngineOptions::default(), Silent)?;
-        let calling = config(Role::Initiator, "THREADS", "VENUE");
+        let calling = config(SessionRole::Initiator, "THREADS", "VENUE");
         let options = InitiatorOptions::new(listener.local_addr()?);
         let session = engine.add_initiator(calling, Box::new(MemoryStore::new()), options)?;
         let (handle, stop) = (engine.handle(), Stop::new());

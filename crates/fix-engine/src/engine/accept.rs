@@ -9,17 +9,17 @@ use mio::{Interest, Token};
 use socket2::{SockRef, TcpKeepalive};
 use tickwire_fix_session::{Now, Refusal};
 
-use super::super::acceptor::{AcceptorOptions, ListenerKey, Template};
+use super::super::acceptor::{AcceptorOptions, ListenerKey, SessionFactory};
 use super::super::access::Peer;
-use super::super::admission::Refused;
+use super::super::admission::RefusedConnection;
 use super::super::application::Application;
-use super::super::connection::{Connection, State};
-use super::super::listener::Listener;
+use super::super::connection::{Connection, ConnectionState};
+use super::super::listener::FixListener;
 use super::super::sessions::AddError;
-use super::super::transport::Transport;
+use super::super::transport::ConnectionTransport;
 use super::{CONNECTIONS, Engine};
 use tickwire_host::clock::{SECOND_NS, monotonic_ns};
-use tickwire_host::{Action, Error};
+use tickwire_host::{HostError, SystemOperation};
 
 /// Wait before accepting again when no descriptors are left.
 const RETRY_NS: u64 = SECOND_NS / 10;
@@ -37,13 +37,13 @@ impl<A: Application> Engine<A> {
     ///
     /// # Errors
     /// If listening on the address fails.
-    pub fn listen(&mut self, options: AcceptorOptions) -> Result<ListenerKey, Error> {
-        let failed = |error| Error::at(Action::Bind, options.address, error);
+    pub fn listen(&mut self, options: AcceptorOptions) -> Result<ListenerKey, HostError> {
+        let failed = |error| HostError::at(SystemOperation::Bind, options.address, error);
         let mut socket = TcpListener::bind(options.address).map_err(failed)?;
         let key = ListenerKey(self.listeners.len());
         let registry = self.poll.registry();
         registry.register(&mut socket, Token(key.0), Interest::READABLE).map_err(failed)?;
-        self.listeners.push(Listener::new(socket, options, monotonic_ns()));
+        self.listeners.push(FixListener::new(socket, options, monotonic_ns()));
         self.sessions.set_listeners(self.listeners.len());
         Ok(key)
     }
@@ -60,7 +60,7 @@ impl<A: Application> Engine<A> {
     pub fn set_template(
         &mut self,
         listener: ListenerKey,
-        template: Template,
+        template: SessionFactory,
     ) -> Result<(), AddError> {
         let listener = self.listeners.get_mut(listener.0).ok_or(AddError::Listener)?;
         listener.template = Some(template);
@@ -103,7 +103,10 @@ impl<A: Application> Engine<A> {
                 }
             };
             if let Err(refusal) = self.take_in(index, stream, address, now) {
-                self.note_refused(&Refused { peer: address, id: None, refusal, text: "" }, None);
+                self.note_refused(
+                    &RefusedConnection { peer: address, id: None, refusal, text: "" },
+                    None,
+                );
             }
         }
         if let Some(listener) = self.listeners.get_mut(index) {
@@ -135,15 +138,15 @@ impl<A: Application> Engine<A> {
         self.make_room(index, address, now)?;
         let listener = self.listeners.get_mut(index).ok_or(Refusal::Limit)?;
         let transport = match &listener.options.tls {
-            None => Transport::Plain(stream),
+            None => ConnectionTransport::Plain(stream),
             Some(tls) => {
                 let tls = tls.accept(stream).map_err(|_| Refusal::Tls)?;
-                Transport::Tls(Box::new(tls))
+                ConnectionTransport::Tls(Box::new(tls))
             }
         };
         let wait = u64::from(listener.options.first_message_timeout_s) * SECOND_NS;
         let until_ns = now.steady_ns.saturating_add(wait);
-        let mut connection = Connection::new(transport, State::Pending { until_ns });
+        let mut connection = Connection::new(transport, ConnectionState::Pending { until_ns });
         connection.listener = Some((index, Peer { address, certificates: Vec::new() }));
         let connection = self.add_connection(connection).ok_or(Refusal::Limit)?;
         if let Some(listener) = self.listeners.get_mut(index) {
@@ -168,7 +171,7 @@ impl<A: Application> Engine<A> {
         };
         let is_idle = |index: &usize| {
             let connection = self.connections.get(*index).and_then(Option::as_ref);
-            connection.is_some_and(|found| matches!(found.state, State::Pending { .. }))
+            connection.is_some_and(|found| matches!(found.state, ConnectionState::Pending { .. }))
         };
         let oldest = candidates.into_iter().find(is_idle).ok_or(Refusal::Limit)?;
         self.refuse(oldest, Refusal::Limit, "displaced by a newer connection", now);
@@ -212,6 +215,7 @@ impl<A: Application> Engine<A> {
         if connection.is_pending() {
             listener.pending.remove(peer.address.ip(), index);
         }
-        listener.deciding -= usize::from(matches!(connection.state, State::Deciding { .. }));
+        listener.deciding -=
+            usize::from(matches!(connection.state, ConnectionState::Deciding { .. }));
     }
 }

@@ -2,32 +2,34 @@
 //! MsgType, CompIDs, version, SendingTime and form, address, certificate, credentials. Nothing is
 //! stored before all checks have passed.
 
-use tickwire_fix::{Framer, Limits, Step};
+use tickwire_fix::{FixFramer, FixLimits, FramerStep};
 use tickwire_fix_session::{
-    BeginString, Config, Identity, Now, Refusal, SessionId, Store, admit, check_credentials,
+    BeginString, Config, Now, PeerIdentity, Refusal, SessionId, Store, admit, check_credentials,
     invalidity, refusal_logout,
 };
 
-use super::super::acceptor::{ListenerKey, Template};
+use super::super::acceptor::{ListenerKey, SessionFactory};
 use super::super::access::Access;
-use super::super::admission::{Attempt, Candidate, Decision, LogonAttempt, Refused, Ticket};
+use super::super::admission::{
+    Decision, LogonAttempt, LogonTarget, RefusedConnection, Ticket, UndecidedLogon,
+};
 use super::super::application::Application;
-use super::super::connection::State;
+use super::super::connection::ConnectionState;
 use super::super::sessions::{AddError, BoxStore, SessionKey};
 use super::super::tls::is_record;
 use super::Engine;
 use tickwire_host::clock::SECOND_NS;
 
 /// Result of reading the bytes of a pending connection.
-enum Found {
+enum PendingInput {
     /// The first message is incomplete.
     NeedMore,
     /// A Logon with the application's decision.
-    Logon(Attempt, Decision),
+    Logon(UndecidedLogon, Decision),
 }
 
 /// Returns a BeginString with which the template has a session of these CompIDs.
-fn other_version(template: &mut Template, id: &SessionId) -> Option<BeginString> {
+fn other_version(template: &mut SessionFactory, id: &SessionId) -> Option<BeginString> {
     BeginString::ALL
         .into_iter()
         .find(|version| template(&SessionId { begin_string: *version, ..id.clone() }).is_some())
@@ -58,8 +60,8 @@ impl<A: Application> Engine<A> {
     pub(super) fn introduce(&mut self, index: usize, now: Now) {
         let mut text = String::new();
         match self.examine(index, now, &mut text) {
-            Ok(Found::NeedMore) => {}
-            Ok(Found::Logon(attempt, decision)) => {
+            Ok(PendingInput::NeedMore) => {}
+            Ok(PendingInput::Logon(attempt, decision)) => {
                 if let Some(connection) = self.connection_mut(index) {
                     connection.attempt = Some(attempt);
                 }
@@ -70,7 +72,12 @@ impl<A: Application> Engine<A> {
     }
 
     /// Examines the received bytes. Details of a refusal beyond its reason go to `text`.
-    fn examine(&mut self, index: usize, now: Now, text: &mut String) -> Result<Found, Refusal> {
+    fn examine(
+        &mut self,
+        index: usize,
+        now: Now,
+        text: &mut String,
+    ) -> Result<PendingInput, Refusal> {
         let serial = self.next_serial;
         let Self { connections, listeners, sessions, reader, application, .. } = self;
         let connection = connections.get_mut(index).and_then(Option::as_mut);
@@ -82,21 +89,23 @@ impl<A: Application> Engine<A> {
             return Err(Refusal::Tls);
         }
         let len_max = listener.options.first_message_len_max;
-        let limits = Limits { message_len_max: len_max, ..Limits::default() };
-        let bytes = match Framer::new(limits).step(&connection.early) {
-            Step::NeedMore(_) if connection.early.len() < len_max => return Ok(Found::NeedMore),
-            Step::NeedMore(_) | Step::Garbage(_) => return Err(Refusal::NotLogon),
-            Step::Message(bytes) => bytes,
+        let limits = FixLimits { message_len_max: len_max, ..FixLimits::default() };
+        let bytes = match FixFramer::new(limits).step(&connection.early) {
+            FramerStep::NeedMore(_) if connection.early.len() < len_max => {
+                return Ok(PendingInput::NeedMore);
+            }
+            FramerStep::NeedMore(_) | FramerStep::Garbage(_) => return Err(Refusal::NotLogon),
+            FramerStep::Message(bytes) => bytes,
         };
         if !listener.logons.take(now.steady_ns) {
             return Err(Refusal::Limit);
         }
         let message = reader.decode(bytes).map_err(|_| Refusal::NotLogon)?;
-        let identity = Identity::of(&message).filter(|identity| identity.is_logon);
+        let identity = PeerIdentity::of(&message).filter(|identity| identity.is_logon);
         let id = identity.ok_or(Refusal::NotLogon)?.id;
         connection.claimed = Some(id.clone());
         let candidate = match sessions.of_listener(*at, &id) {
-            Some(key) => Candidate::Known(key),
+            Some(key) => LogonTarget::Known(key),
             None => {
                 let made = listener.template.as_mut().map(|template| template(&id));
                 let has_template = made.is_some();
@@ -113,11 +122,11 @@ impl<A: Application> Engine<A> {
                     });
                     return Err(Refusal::CompId);
                 };
-                Candidate::Template(Box::new(made))
+                LogonTarget::Template(Box::new(made))
             }
         };
         let (config, access) = match &candidate {
-            Candidate::Known(key) => {
+            LogonTarget::Known(key) => {
                 let session = sessions.session(*key).ok_or(Refusal::CompId)?;
                 if sessions.connection(*key).is_some() {
                     return Err(Refusal::Connected);
@@ -127,7 +136,7 @@ impl<A: Application> Engine<A> {
                 }
                 (session.config(), sessions.access(*key).ok_or(Refusal::CompId)?)
             }
-            Candidate::Template(made) => (&made.config, &made.access),
+            LogonTarget::Template(made) => (&made.config, &made.access),
         };
         admit(config, now, &message).inspect_err(|refusal| {
             if *refusal == Refusal::Invalid {
@@ -144,7 +153,7 @@ impl<A: Application> Engine<A> {
                 application.handle_logon(&LogonAttempt { id: &id, config, message, peer, ticket });
         }
         self.next_serial += 1;
-        Ok(Found::Logon(Attempt { serial, id, candidate }, decision))
+        Ok(PendingInput::Logon(UndecidedLogon { serial, id, candidate }, decision))
     }
 
     /// Carries out the decision on a Logon.
@@ -166,7 +175,7 @@ impl<A: Application> Engine<A> {
         let Some(connection) = connections.get_mut(index).and_then(Option::as_mut) else { return };
         let listener = connection.listener.as_ref().and_then(|(at, _)| listeners.get_mut(*at));
         let Some(listener) = listener else { return };
-        if matches!(connection.state, State::Deciding { .. }) {
+        if matches!(connection.state, ConnectionState::Deciding { .. }) {
             return;
         }
         if listener.deciding >= listener.options.decisions_max {
@@ -175,7 +184,7 @@ impl<A: Application> Engine<A> {
         listener.deciding += 1;
         let wait = u64::from(listener.options.decision_timeout_s) * SECOND_NS;
         let until_ns = now.steady_ns.saturating_add(wait);
-        connection.state = State::Deciding { until_ns };
+        connection.state = ConnectionState::Deciding { until_ns };
         self.wake_at(until_ns);
     }
 
@@ -185,7 +194,8 @@ impl<A: Application> Engine<A> {
             let connection = self.connection_mut(ticket.connection);
             let waits = connection.is_some_and(|connection| {
                 let serial = connection.attempt.as_ref().map(|attempt| attempt.serial);
-                matches!(connection.state, State::Deciding { .. }) && serial == Some(ticket.serial)
+                matches!(connection.state, ConnectionState::Deciding { .. })
+                    && serial == Some(ticket.serial)
             });
             if waits {
                 self.settle(ticket.connection, decision, now);
@@ -202,8 +212,8 @@ impl<A: Application> Engine<A> {
         let listener = listener.ok_or(plain(Refusal::NotLogon))?;
         let attempt = connection.attempt.take().ok_or(plain(Refusal::NotLogon))?;
         let key = match attempt.candidate {
-            Candidate::Known(key) => key,
-            Candidate::Template(made) => {
+            LogonTarget::Known(key) => key,
+            LogonTarget::Template(made) => {
                 let place = self.listeners.get_mut(listener).ok_or(plain(Refusal::NotLogon))?;
                 // Another peer may have been admitted under this id meanwhile.
                 match self.sessions.of_listener(listener, &attempt.id) {
@@ -253,10 +263,10 @@ impl<A: Application> Engine<A> {
         let Some(connection) = connections.get_mut(index).and_then(Option::as_mut) else { return };
         let logout = match connection.attempt.as_ref().map(|attempt| &attempt.candidate) {
             _ if text.is_empty() => Vec::new(),
-            Some(Candidate::Known(key)) => sessions.session(*key).map_or(Vec::new(), |session| {
+            Some(LogonTarget::Known(key)) => sessions.session(*key).map_or(Vec::new(), |session| {
                 refusal_logout(session.config(), now, session.store().next_sender(), text)
             }),
-            Some(Candidate::Template(made)) => refusal_logout(&made.config, now, 1, text),
+            Some(LogonTarget::Template(made)) => refusal_logout(&made.config, now, 1, text),
             None => Vec::new(),
         };
         if logout.is_empty() {
@@ -280,10 +290,14 @@ impl<A: Application> Engine<A> {
         let Some((listener, peer)) = &connection.listener else { return };
         let (peer, id) = (peer.address, connection.claimed.clone());
         let key = id.as_ref().and_then(|id| self.sessions.of_listener(*listener, id));
-        self.note_refused(&Refused { peer, id: id.as_ref(), refusal, text }, key);
+        self.note_refused(&RefusedConnection { peer, id: id.as_ref(), refusal, text }, key);
     }
 
-    pub(super) fn note_refused(&mut self, refused: &Refused<'_>, key: Option<SessionKey>) {
+    pub(super) fn note_refused(
+        &mut self,
+        refused: &RefusedConnection<'_>,
+        key: Option<SessionKey>,
+    ) {
         self.sessions.count_refusal(refused.refusal, key);
         self.events.refused(refused, super::now());
         self.application.handle_refused(refused);
@@ -300,7 +314,7 @@ impl<A: Application> Engine<A> {
         let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
             return;
         };
-        connection.state = State::Attached;
+        connection.state = ConnectionState::Attached;
         connection.session = Some(key);
         // Nothing was read while the decision was pending, so bytes may be waiting.
         connection.readable = true;

@@ -10,11 +10,11 @@ use tickwire_host::affinity::unpin_current_thread;
 use tracing::Level;
 
 use super::super::application::Application;
-use super::super::connection::{Connection, State};
+use super::super::connection::{Connection, ConnectionState};
 use super::super::handle::EngineHandle;
 use super::super::initiator::InitiatorOptions;
 use super::super::sessions::SessionKey;
-use super::super::transport::Transport;
+use super::super::transport::ConnectionTransport;
 use super::Engine;
 
 /// The connection state of an initiator session.
@@ -164,10 +164,10 @@ impl<A: Application> Engine<A> {
             let target = target(address, &host);
             let opened = TcpStream::connect(address).map_err(|error| error.to_string());
             let opened = opened.and_then(|stream| match &dialer.options.tls {
-                None => Ok(Transport::Plain(stream)),
+                None => Ok(ConnectionTransport::Plain(stream)),
                 Some(tls) => {
                     let tls = tls.connect(stream, &host).map_err(|error| error.to_string())?;
-                    Ok(Transport::Tls(Box::new(tls)))
+                    Ok(ConnectionTransport::Tls(Box::new(tls)))
                 }
             });
             let transport = match opened {
@@ -177,7 +177,7 @@ impl<A: Application> Engine<A> {
                     continue;
                 }
             };
-            let state = State::Connecting { until_ns };
+            let state = ConnectionState::Connecting { until_ns };
             let mut connection = Connection::new(transport, state);
             connection.session = Some(key);
             connection.target = target;

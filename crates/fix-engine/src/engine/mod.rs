@@ -21,10 +21,10 @@ use super::connection::Connection;
 use super::events::EventLog;
 use super::handle::{EngineHandle, Requests};
 use super::initiator::InitiatorOptions;
-use super::listener::Listener;
+use super::listener::FixListener;
 use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
 use tickwire_host::clock::{SECOND_NS, monotonic_ns, unix_ns};
-use tickwire_host::{Action, Error, Step, Stop, Wait, Waiting};
+use tickwire_host::{HostError, Stop, SystemOperation, Wait, WaitPolicy, WaitStep};
 
 /// Events taken from the operating system at a time.
 const EVENTS: usize = 256;
@@ -72,10 +72,10 @@ impl Default for EngineOptions {
 pub struct Engine<A> {
     poll: Poll,
     options: EngineOptions,
-    waiting: Waiting,
+    waiting: WaitPolicy,
     application: A,
     sessions: Sessions,
-    listeners: Vec<Listener>,
+    listeners: Vec<FixListener>,
     dialers: Vec<Dialer>,
     connections: Vec<Option<Connection>>,
     /// Free indices of `connections`.
@@ -119,14 +119,14 @@ impl<A: Application> Engine<A> {
     ///
     /// # Errors
     /// If the operating system provides no event polling.
-    pub fn new(options: EngineOptions, application: A) -> Result<Self, Error> {
-        let failed = |error| Error::of(Action::Receive, error);
+    pub fn new(options: EngineOptions, application: A) -> Result<Self, HostError> {
+        let failed = |error| HostError::of(SystemOperation::Receive, error);
         let poll = Poll::new().map_err(failed)?;
         let waker = mio::Waker::new(poll.registry(), Token(WAKER)).map_err(failed)?;
         Ok(Self {
             poll,
             options,
-            waiting: Waiting::new(options.wait),
+            waiting: WaitPolicy::new(options.wait),
             application,
             sessions: Sessions::default(),
             listeners: Vec::new(),
@@ -180,10 +180,10 @@ impl<A: Application> Engine<A> {
     ///
     /// # Errors
     /// The operating system's error while polling for events.
-    pub fn run(&mut self, stop: &Stop) -> Result<(), Error> {
+    pub fn run(&mut self, stop: &Stop) -> Result<(), HostError> {
         if let Some(cpu) = self.options.cpu {
             tickwire_host::affinity::pin_current_thread(cpu)
-                .map_err(|error| Error::of(Action::Pin, error))?;
+                .map_err(|error| HostError::of(SystemOperation::Pin, error))?;
         }
         self.requests.begin();
         let mut events = Events::with_capacity(EVENTS);
@@ -197,18 +197,18 @@ impl<A: Application> Engine<A> {
     ///
     /// # Errors
     /// The operating system's error while polling for events.
-    pub fn turn(&mut self, wait: Duration) -> Result<(), Error> {
+    pub fn turn(&mut self, wait: Duration) -> Result<(), HostError> {
         self.requests.begin();
         self.turn_with(&mut Events::with_capacity(EVENTS), Some(wait))
     }
 
-    fn turn_with(&mut self, events: &mut Events, wait: Option<Duration>) -> Result<(), Error> {
+    fn turn_with(&mut self, events: &mut Events, wait: Option<Duration>) -> Result<(), HostError> {
         self.free.append(&mut self.freed);
         let timeout = self.sleep(wait);
         if let Err(error) = self.poll.poll(events, Some(timeout))
             && error.kind() != io::ErrorKind::Interrupted
         {
-            return Err(Error::of(Action::Receive, error));
+            return Err(HostError::of(SystemOperation::Receive, error));
         }
         if !events.is_empty() {
             self.waiting.arrived();
@@ -273,7 +273,7 @@ impl<A: Application> Engine<A> {
             || !self.unfinished.is_empty()
             || self.has_more_requests
             || self.listeners.iter().any(|listener| listener.readable);
-        if has_work || self.waiting.next(monotonic_ns) == Step::Look {
+        if has_work || self.waiting.next(monotonic_ns) == WaitStep::Look {
             return Duration::ZERO;
         }
         let until = self.next_timer_ns.saturating_sub(monotonic_ns()).min(SLEEP_NS);

@@ -4,10 +4,10 @@ use std::io;
 
 use tracing::Level;
 
-use tickwire_fix_session::{DisconnectReason, Event, Now, Refusal, Role, SessionEvent};
+use tickwire_fix_session::{DisconnectReason, Event, Now, Refusal, SessionEvent, SessionRole};
 
 use super::super::application::Application;
-use super::super::connection::{Connection, State};
+use super::super::connection::{Connection, ConnectionState};
 use super::super::sessions::SessionKey;
 use super::super::tls::{TlsError, is_record};
 use super::connect::cannot_connect;
@@ -23,7 +23,7 @@ const WRITES_MAX: usize = 16;
 const LINGER_NS: u64 = SECOND_NS;
 
 /// The result of reading.
-enum Read {
+enum ReadOutcome {
     /// No more bytes are available now.
     Drained,
     /// More bytes may be available.
@@ -57,7 +57,7 @@ impl<A: Application> Engine<A> {
     /// Serves a connection after an event, or to continue the previous turn.
     pub(super) fn serve(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
-        if matches!(connection.state, State::Connecting { .. }) {
+        if matches!(connection.state, ConnectionState::Connecting { .. }) {
             self.finish_connecting(index, now);
         }
         let Some(connection) = self.connection_mut(index) else { return };
@@ -69,7 +69,7 @@ impl<A: Application> Engine<A> {
         let is_readable = self.connection_mut(index).is_some_and(|connection| connection.readable);
         let is_deciding = self
             .connection_mut(index)
-            .is_some_and(|connection| matches!(connection.state, State::Deciding { .. }));
+            .is_some_and(|connection| matches!(connection.state, ConnectionState::Deciding { .. }));
         if is_deciding {
             // Nothing is read meanwhile; if the peer has closed its side, drop the connection.
             if self.connection_mut(index).is_some_and(|connection| connection.ended) {
@@ -77,52 +77,52 @@ impl<A: Application> Engine<A> {
             }
         } else if is_readable {
             match self.read(index, now) {
-                Read::Drained => {}
-                Read::More => self.unread.push(index),
-                Read::Closed => self.drop_connection(index, now),
-                Read::Failed(error) => self.drop_failed(index, error.to_string(), now),
-                Read::TlsFailed(text) => self.drop_tls(index, &text, now),
+                ReadOutcome::Drained => {}
+                ReadOutcome::More => self.unread.push(index),
+                ReadOutcome::Closed => self.drop_connection(index, now),
+                ReadOutcome::Failed(error) => self.drop_failed(index, error.to_string(), now),
+                ReadOutcome::TlsFailed(text) => self.drop_tls(index, &text, now),
             }
         }
     }
 
-    fn read(&mut self, index: usize, now: Now) -> Read {
+    fn read(&mut self, index: usize, now: Now) -> ReadOutcome {
         for _ in 0..READS_MAX {
             let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
-                return Read::Drained;
+                return ReadOutcome::Drained;
             };
             let len = match connection.transport.read(&mut self.read_buffer) {
-                Ok(0) => return Read::Closed,
+                Ok(0) => return ReadOutcome::Closed,
                 Ok(len) => len,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     connection.readable = false;
-                    return Read::Drained;
+                    return ReadOutcome::Drained;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     let tls = error.get_ref().and_then(|error| error.downcast_ref::<TlsError>());
                     return match tls {
-                        Some(tls) => Read::TlsFailed(tls.text.clone()),
-                        None => Read::Failed(error),
+                        Some(tls) => ReadOutcome::TlsFailed(tls.text.clone()),
+                        None => ReadOutcome::Failed(error),
                     };
                 }
             };
             let bytes = self.read_buffer.get(..len).unwrap_or_default();
             match (connection.state, connection.session) {
-                (State::Pending { .. }, _) => {
+                (ConnectionState::Pending { .. }, _) => {
                     connection.early.extend_from_slice(bytes);
                     self.introduce(index, now);
                     let is_deciding = self.connection_mut(index).is_some_and(|connection| {
-                        matches!(connection.state, State::Deciding { .. })
+                        matches!(connection.state, ConnectionState::Deciding { .. })
                     });
                     if is_deciding {
-                        return Read::Drained;
+                        return ReadOutcome::Drained;
                     }
                 }
-                (State::Attached, Some(key)) => {
+                (ConnectionState::Attached, Some(key)) => {
                     let session = self.sessions.session(key);
                     if is_record(bytes) && session.is_some_and(|session| session.awaits_logon()) {
-                        return Read::TlsFailed(PEER_USES_TLS.to_owned());
+                        return ReadOutcome::TlsFailed(PEER_USES_TLS.to_owned());
                     }
                     if let Some(session) = self.sessions.session_quietly(key) {
                         session.handle_bytes(bytes);
@@ -140,10 +140,10 @@ impl<A: Application> Engine<A> {
                 && !connection.ended
             {
                 connection.readable = false;
-                return Read::Drained;
+                return ReadOutcome::Drained;
             }
         }
-        Read::More
+        ReadOutcome::More
     }
 
     /// Passes all events of a session to the application.
@@ -169,7 +169,7 @@ impl<A: Application> Engine<A> {
                 }
             }
         }
-        let is_acceptor = session.config().role == Role::Acceptor;
+        let is_acceptor = session.config().role == SessionRole::Acceptor;
         if let Some(refusal) = refused.filter(|_| is_acceptor) {
             self.sessions.count_refusal(refusal, Some(key));
         }
@@ -278,7 +278,7 @@ impl<A: Application> Engine<A> {
         let until_ns = now.steady_ns.saturating_add(LINGER_NS);
         let Some(connection) = self.connection_mut(index) else { return };
         connection.transport.shutdown();
-        connection.state = State::Lingering { until_ns };
+        connection.state = ConnectionState::Lingering { until_ns };
         connection.readable = true;
         let key = connection.session.take();
         self.unread.push(index);
@@ -340,7 +340,7 @@ impl<A: Application> Engine<A> {
     /// Drops a connection that the peer or this side has closed.
     pub(super) fn drop_connection(&mut self, index: usize, now: Now) {
         let is_handshaking = self.connection_mut(index).is_some_and(|connection| {
-            connection.state == State::Attached && connection.transport.is_handshaking()
+            connection.state == ConnectionState::Attached && connection.transport.is_handshaking()
         });
         let text = "TLS: the peer closed the connection during the handshake; does it use TLS?";
         self.drop_because(index, is_handshaking.then(|| text.to_owned()), now);
@@ -365,17 +365,19 @@ impl<A: Application> Engine<A> {
     pub(super) fn give_up(&mut self, index: usize, now: Now) {
         let Some(connection) = self.connection_mut(index) else { return };
         match connection.state {
-            State::Pending { .. } => {
+            ConnectionState::Pending { .. } => {
                 return self.refuse(index, Refusal::NotLogon, "no Logon arrived in time", now);
             }
-            State::Deciding { .. } => return self.refuse(index, Refusal::Undecided, "", now),
-            State::Connecting { .. } => {
+            ConnectionState::Deciding { .. } => {
+                return self.refuse(index, Refusal::Undecided, "", now);
+            }
+            ConnectionState::Connecting { .. } => {
                 let text = cannot_connect(&connection.target, "no answer in time");
                 return self.drop_failed(index, text, now);
             }
             _ => {}
         }
-        if let (State::Attached, Some(key)) = (connection.state, connection.session)
+        if let (ConnectionState::Attached, Some(key)) = (connection.state, connection.session)
             && let Some(session) = self.sessions.session_mut(key)
         {
             session.disconnect(DisconnectReason::SlowReader);

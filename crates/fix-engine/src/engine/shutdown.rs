@@ -6,7 +6,7 @@ use super::super::application::Application;
 use super::super::manage::end;
 use super::{EVENTS, Engine, now};
 use mio::Events;
-use tickwire_host::Error;
+use tickwire_host::HostError;
 use tickwire_host::clock::{SECOND_NS, monotonic_ns};
 
 /// Additional time after the sessions' LogoutTimeout, for peers to read the last bytes.
@@ -21,7 +21,7 @@ impl<A: Application> Engine<A> {
     ///
     /// # Errors
     /// The operating system's error while polling for events.
-    pub fn shutdown(&mut self) -> Result<(), Error> {
+    pub fn shutdown(&mut self) -> Result<(), HostError> {
         self.is_ending = true;
         let now = now();
         let mut longest_s = 0;

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use tickwire_fix::Tag;
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, Backoff, BoxStore, Decision, Engine, EngineOptions,
-    InitiatorOptions, ListenerKey, LogonAttempt, Peer, Refused, SessionKey, Sessions,
+    InitiatorOptions, ListenerKey, LogonAttempt, Peer, RefusedConnection, SessionKey, Sessions,
     TemplateSession, Ticket,
 };
 use tickwire_fix_session::{
-    BeginString, Config, Delivery, Head, MemoryStore, Now, Refusal, Role, SendError, SessionEvent,
-    SessionId,
+    BeginString, Config, MemoryStore, MessageDelivery, Now, OutgoingHeader, Refusal, SendError,
+    SessionEvent, SessionId, SessionRole,
 };
 use tickwire_host::clock::{monotonic_ns, unix_ns};
 
@@ -48,13 +48,13 @@ pub struct Collector {
 }
 
 impl Application for Collector {
-    fn handle_message(&mut self, session: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, session: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let number = delivery.message.field(Tag(148)).expect("there").uint().expect("a number");
         let last = self.last.insert(session, number).unwrap_or(0);
         assert_eq!(number, last + 1, "in order and once");
         self.received += 1;
         if self.answers {
-            let sent = delivery.send(&Head::new("B"), |writer| {
+            let sent = delivery.send(&OutgoingHeader::new("B"), |writer| {
                 writer.str(Tag(148), "answer");
                 writer.bytes(Tag(58), &[b'x'; 1000]);
             });
@@ -79,7 +79,7 @@ impl Application for Collector {
         }
     }
 
-    fn handle_refused(&mut self, refused: &Refused<'_>) {
+    fn handle_refused(&mut self, refused: &RefusedConnection<'_>) {
         self.refused.push((refused.id.cloned(), refused.refusal, refused.text.to_owned()));
     }
 
@@ -97,7 +97,7 @@ impl Application for Collector {
                 let number = self.sent.entry(*key).or_default();
                 *number += 1;
                 let number = *number;
-                let head = Head::new("B");
+                let head = OutgoingHeader::new("B");
                 let sent = sessions.send(*key, now, &head, |writer| writer.uint(Tag(148), number));
                 sent.expect("accepted");
                 *left -= 1;
@@ -107,7 +107,7 @@ impl Application for Collector {
     }
 }
 
-fn config(role: Role, sender: &str, target: &str) -> Config {
+fn config(role: SessionRole, sender: &str, target: &str) -> Config {
     let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
     config.heartbeat_s = 5;
     config
@@ -115,12 +115,12 @@ fn config(role: Role, sender: &str, target: &str) -> Config {
 
 /// Returns the configuration of the acceptor `A` for a counterparty.
 pub fn acceptor_config(target: &str) -> Config {
-    config(Role::Acceptor, "A", target)
+    config(SessionRole::Acceptor, "A", target)
 }
 
 /// Returns the configuration of an initiator that connects to `A`.
 pub fn initiator_config(sender: &str) -> Config {
-    config(Role::Initiator, sender, "A")
+    config(SessionRole::Initiator, sender, "A")
 }
 
 pub fn engine() -> Engine<Collector> {

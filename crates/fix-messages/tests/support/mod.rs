@@ -2,12 +2,12 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use fastrand::Rng;
-use tickwire_fix::dictionary::{FieldDef, FieldType, Member};
+use tickwire_fix::dictionary::{FieldDef, FixFieldType, MemberDef};
 use tickwire_fix::{Dictionary, Writer};
 
 /// Returns a value in the canonical form of a careful sender.
 fn value(random: &mut Rng, field: &FieldDef) -> String {
-    use FieldType as T;
+    use FixFieldType as T;
     let listed = field.values();
     if !listed.is_empty() && field.field_type() != T::NumInGroup {
         return listed[random.u64(..listed.len() as u64) as usize].value.clone();
@@ -70,12 +70,12 @@ fn value(random: &mut Rng, field: &FieldDef) -> String {
 pub fn fill(
     random: &mut Rng,
     dictionary: &Dictionary,
-    members: &[Member],
+    members: &[MemberDef],
     writer: &mut Writer<'_>,
     often: u64,
 ) {
     let field =
-        |at: usize| members.get(at).and_then(|member: &Member| dictionary.field(member.tag));
+        |at: usize| members.get(at).and_then(|member: &MemberDef| dictionary.field(member.tag));
     let mut at = 0;
     while let (Some(member), Some(found)) = (members.get(at), field(at)) {
         at += 1;
@@ -84,7 +84,7 @@ pub fn fill(
             continue;
         }
         if field(at).is_some_and(|next| next.field_type().is_data())
-            && found.field_type() == FieldType::Length
+            && found.field_type() == FixFieldType::Length
         {
             let data: Vec<u8> =
                 (0..1 + random.u64(..20)).map(|_| random.u64(..256) as u8).collect();
@@ -104,7 +104,7 @@ pub fn fill(
                 writer.uint(member.tag, entries);
                 for _ in 0..entries {
                     let (first, rest) = group.members().split_first().expect("groups have fields");
-                    let first = Member { required: true, ..*first };
+                    let first = MemberDef { required: true, ..*first };
                     fill(random, dictionary, &[first], writer, 1);
                     fill(random, dictionary, rest, writer, often + 2);
                 }

@@ -6,11 +6,11 @@
 
 use std::fmt;
 
-use tickwire_fix::{Error, Message, Validator};
+use tickwire_fix::{FixError, FixMessage, Validator};
 
-use super::event::Head;
-use super::head::Header;
-use super::send::{Stamp, encode_new};
+use super::event::OutgoingHeader;
+use super::head::SessionHeader;
+use super::send::{HeaderStamp, encode_new};
 use crate::config::Config;
 use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
@@ -121,10 +121,10 @@ impl fmt::Display for Refusal {
 /// number.
 ///
 /// Spec: FIX session layer, test cases 1S (Logon received by the acceptor).
-pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(), Refusal> {
+pub fn admit(config: &Config, now: Now, message: &FixMessage<'_, '_>) -> Result<(), Refusal> {
     let check = |is_fulfilled: bool, refusal| is_fulfilled.then_some(()).ok_or(refusal);
     check(message.msg_type() == b"A", Refusal::NotLogon)?;
-    let head = Header::of(message).map_err(|_| Refusal::MsgSeqNum)?;
+    let head = SessionHeader::of(message).map_err(|_| Refusal::MsgSeqNum)?;
     check(!config.check_comp_id || knows(config, &head), Refusal::CompId)?;
     let version = config.id.begin_string.as_str().as_bytes();
     check(message.begin_string() == version, Refusal::BeginString)?;
@@ -140,7 +140,7 @@ pub fn admit(config: &Config, now: Now, message: &Message<'_, '_>) -> Result<(),
 ///
 /// # Errors
 /// [`Refusal::Credentials`].
-pub fn check_credentials(config: &Config, message: &Message<'_, '_>) -> Result<(), Refusal> {
+pub fn check_credentials(config: &Config, message: &FixMessage<'_, '_>) -> Result<(), Refusal> {
     let value = |tag| message.field(tag).map_or(&[][..], |field| field.value);
     let name = config.required_username.as_deref();
     let password = config.required_password.as_ref().map(Secret::expose);
@@ -160,7 +160,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 /// True if the CompIDs are those of the session.
 ///
 /// Spec: FIX session layer, test cases 1c and 2k.
-pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
+pub(super) fn knows(config: &Config, head: &SessionHeader<'_>) -> bool {
     head.sender == config.id.target_comp_id.as_bytes()
         && head.target == config.id.sender_comp_id.as_bytes()
 }
@@ -168,7 +168,7 @@ pub(super) fn knows(config: &Config, head: &Header<'_>) -> bool {
 /// True if SendingTime is within the allowed latency of the time of arrival.
 ///
 /// Spec: FIX session layer, test cases 1d and 2o.
-pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
+pub(super) fn is_in_time(config: &Config, now: Now, head: &SessionHeader<'_>) -> bool {
     let Some(latency_max_s) = config.latency_max_s else { return true };
     let Some(sent) = head.sending_time else { return false };
     let distance = (sent.unix_nanos() - i128::from(now.wall_ns)).unsigned_abs();
@@ -176,7 +176,7 @@ pub(super) fn is_in_time(config: &Config, now: Now, head: &Header<'_>) -> bool {
 }
 
 /// Returns HeartBtInt in seconds.
-pub(super) fn heartbeat_s(message: &Message<'_, '_>) -> Option<u32> {
+pub(super) fn heartbeat_s(message: &FixMessage<'_, '_>) -> Option<u32> {
     let seconds = message.field(tags::HEART_BT_INT)?.uint().ok()?;
     u32::try_from(seconds).ok()
 }
@@ -188,7 +188,7 @@ pub(super) fn logon_validator(config: &Config) -> Validator {
     Validator::new(config.checks).allow([tags::USERNAME, tags::PASSWORD].into_iter().chain(agreed))
 }
 
-fn validated(config: &Config, message: &Message<'_, '_>) -> Result<(), Error> {
+fn validated(config: &Config, message: &FixMessage<'_, '_>) -> Result<(), FixError> {
     match &config.dictionaries {
         None => message.fault().map_or(Ok(()), Err),
         Some(dictionaries) => logon_validator(config).validate(message, &dictionaries.session),
@@ -196,7 +196,7 @@ fn validated(config: &Config, message: &Message<'_, '_>) -> Result<(), Error> {
 }
 
 /// Returns a description of the dictionary violation in a Logon, for logs; empty if there is none.
-pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
+pub fn invalidity(config: &Config, message: &FixMessage<'_, '_>) -> String {
     let Err(error) = validated(config, message) else {
         let is_heard = speaks(config, message);
         return if is_heard { "" } else { "DefaultApplVerID is missing or has no dictionary" }
@@ -209,7 +209,7 @@ pub fn invalidity(config: &Config, message: &Message<'_, '_>) -> String {
 /// True if a FIXT Logon has a DefaultApplVerID with a known dictionary.
 ///
 /// Spec: FIXT 1.1, DefaultApplVerID: required.
-fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {
+fn speaks(config: &Config, message: &FixMessage<'_, '_>) -> bool {
     if config.id.begin_string != BeginString::Fixt11 {
         return true;
     }
@@ -225,13 +225,14 @@ fn speaks(config: &Config, message: &Message<'_, '_>) -> bool {
 /// Do not send it to QuickFIX peers: QuickFIX counts the Logout as received, whatever its number,
 /// and then finds the number of the next Logon too low.
 pub fn refusal_logout(config: &Config, now: Now, seq_num: u64, text: &str) -> Vec<u8> {
-    let stamp = Stamp { now, seq_num, orig: None, last_processed: None };
+    let stamp = HeaderStamp { now, seq_num, orig: None, last_processed: None };
     let mut scratch = Vec::new();
     let text = one_field(text);
-    let encoded = encode_new(&mut scratch, config, &stamp, &Head::new("5"), |mut writer| {
-        writer.text(tags::TEXT, &text);
-        writer
-    });
+    let encoded =
+        encode_new(&mut scratch, config, &stamp, &OutgoingHeader::new("5"), |mut writer| {
+            writer.text(tags::TEXT, &text);
+            writer
+        });
     encoded.map(<[u8]>::to_vec).unwrap_or_default()
 }
 

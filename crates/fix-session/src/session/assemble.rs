@@ -1,7 +1,7 @@
 //! Assembles messages from existing bytes: resends, and messages that hooks changed.
 
 use tickwire_fix::reader::SOH;
-use tickwire_fix::{Message, Precision, Tag, UtcTimestamp};
+use tickwire_fix::{FixMessage, Precision, Tag, UtcTimestamp};
 
 use super::head::is_header;
 use crate::config::Config;
@@ -52,7 +52,7 @@ pub(super) fn again(
     config: &Config,
     now: Now,
     last_processed: Option<u64>,
-    message: &Message<'_, '_>,
+    message: &FixMessage<'_, '_>,
 ) {
     content.clear();
     push(content, Tag::MSG_TYPE, message.msg_type());

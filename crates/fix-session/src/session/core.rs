@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tickwire_fix::{Reader, Validator};
 
-use super::event::{Counters, DisconnectReason, ResetOrigin, SessionEvent};
+use super::event::{DisconnectReason, ResetOrigin, SessionCounters, SessionEvent};
 use super::transmit::Transmit;
-use crate::config::{Config, Role};
+use crate::config::{Config, SessionRole};
 use crate::error::StoreError;
 use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
@@ -14,7 +14,7 @@ use crate::store::Store;
 
 /// Messages that arrived early and wait for the missing ones before them.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct EarlyMessages {
     /// By MsgSeqNum. `None` for a message that was handled on arrival but is not counted as
     /// received yet.
     pub messages: BTreeMap<u64, Option<Box<[u8]>>>,
@@ -23,7 +23,7 @@ pub(super) struct Held {
 
 /// Range of a resend request: first and last number, and the last missing number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ResendRange {
     pub begin: u64,
     pub end: u64,
     pub missing_end: u64,
@@ -64,12 +64,12 @@ pub(crate) struct Core<S> {
     pub(super) store: S,
     pub(super) validator: Validator,
     pub(super) notices: VecDeque<SessionEvent>,
-    pub(super) counters: Counters,
+    pub(super) counters: SessionCounters,
     pub(super) transmit: Transmit,
     /// Parses this side's own messages: stored ones for resends, new ones for hooks.
     pub(super) replay_reader: Reader,
-    pub(super) held: Held,
-    pub(super) asked: Option<Asked>,
+    pub(super) held: EarlyMessages,
+    pub(super) asked: Option<ResendRange>,
     /// True if a message longer than the limit has arrived since the last time that no message was
     /// missing.
     pub(super) was_too_long: bool,
@@ -112,15 +112,16 @@ pub(crate) struct Core<S> {
 impl<S: Store> Core<S> {
     pub(super) fn new(config: Config, store: S) -> Self {
         // Stored messages were within the limits of their time; today's limits may be lower.
-        let limits = tickwire_fix::Limits { fields_max: usize::MAX, message_len_max: usize::MAX };
+        let limits =
+            tickwire_fix::FixLimits { fields_max: usize::MAX, message_len_max: usize::MAX };
         Self {
             validator: Validator::new(config.checks),
             store,
             notices: VecDeque::new(),
-            counters: Counters::default(),
+            counters: SessionCounters::default(),
             transmit: Transmit::new(config.log_messages),
             replay_reader: config.reader().limits(limits),
-            held: Held::default(),
+            held: EarlyMessages::default(),
             asked: None,
             was_too_long: false,
             is_held: false,
@@ -168,7 +169,7 @@ impl<S: Store> Core<S> {
     }
 
     pub(super) fn is_initiator(&self) -> bool {
-        self.config.role == Role::Initiator
+        self.config.role == SessionRole::Initiator
     }
 
     /// True if our Logon with ResetSeqNumFlag waits for its answer.
@@ -235,7 +236,7 @@ impl<S: Store> Core<S> {
             return false;
         }
         self.is_reset_open = false;
-        self.held = Held::default();
+        self.held = EarlyMessages::default();
         self.asked = None;
         self.transmit.forget_replays();
         self.notices.push_back(SessionEvent::Reset { origin, last_sent, last_received });
@@ -269,7 +270,7 @@ impl<S: Store> Core<S> {
 
     fn disconnected_state(&mut self) {
         self.transmit.disconnected();
-        self.held = Held::default();
+        self.held = EarlyMessages::default();
         self.asked = None;
         self.was_too_long = false;
         self.pending_logon = None;

@@ -1,6 +1,6 @@
 //! Events of a session.
 
-use tickwire_fix::{BusinessRejectReason, Message, SessionRejectReason, Tag, Writer};
+use tickwire_fix::{BusinessRejectReason, FixMessage, SessionRejectReason, Tag, Writer};
 
 use super::admission::Refusal;
 use super::core::Core;
@@ -13,8 +13,8 @@ use crate::store::Store;
 #[derive(Debug)]
 pub enum Event<'s, S> {
     /// A message for the application. Messages arrive in order and once; for the exception see
-    /// [`Delivery::poss_dup`].
-    Application(Delivery<'s, S>),
+    /// [`MessageDelivery::poss_dup`].
+    Application(MessageDelivery<'s, S>),
     /// A Logon that the application must decide on, if [`crate::Config::authenticate`] is set.
     Logon(LogonRequest<'s, S>),
     /// A notice for the application.
@@ -189,14 +189,14 @@ pub enum DisconnectReason {
 
 /// Header fields of a message to send, in addition to those that the session fills in.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Head<'a> {
+pub struct OutgoingHeader<'a> {
     /// MsgType.
     pub msg_type: &'a str,
     /// More header fields with their values, ascending by tag.
     pub fields: &'a [(Tag, &'a [u8])],
 }
 
-impl<'a> Head<'a> {
+impl<'a> OutgoingHeader<'a> {
     /// Creates the header of a message type.
     pub const fn new(msg_type: &'a str) -> Self {
         Self { msg_type, fields: &[] }
@@ -205,7 +205,7 @@ impl<'a> Head<'a> {
 
 /// Counters since the session was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct SessionCounters {
     /// Messages received that were not garbled.
     pub received: u64,
     /// Messages passed to the application.
@@ -234,9 +234,9 @@ pub struct Counters {
 
 /// A message for the application, and access to the session for answers.
 #[derive(Debug)]
-pub struct Delivery<'s, S> {
+pub struct MessageDelivery<'s, S> {
     /// The message.
-    pub message: Message<'s, 's>,
+    pub message: FixMessage<'s, 's>,
     /// Its MsgSeqNum.
     pub seq_num: u64,
     /// True if the sender may have sent the message before under this number (PossDupFlag). This
@@ -249,7 +249,7 @@ pub struct Delivery<'s, S> {
     pub(super) now: Now,
 }
 
-impl<S: Store> Delivery<'_, S> {
+impl<S: Store> MessageDelivery<'_, S> {
     /// Returns the configuration of the session, with its dictionaries.
     pub const fn config(&self) -> &Config {
         &self.core.config
@@ -262,7 +262,7 @@ impl<S: Store> Delivery<'_, S> {
     /// As [`super::Session::send`].
     pub fn send(
         &mut self,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         mut write: impl FnMut(&mut Writer<'_>),
     ) -> Result<u64, SendError> {
         self.send_fields(head, |mut writer| {
@@ -279,7 +279,7 @@ impl<S: Store> Delivery<'_, S> {
     /// As [`super::Session::send`].
     pub fn send_fields(
         &mut self,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         self.core.send(self.now, head, write)
@@ -326,7 +326,7 @@ impl<S: Store> Delivery<'_, S> {
 #[must_use]
 pub struct LogonRequest<'s, S> {
     /// The Logon.
-    pub message: Message<'s, 's>,
+    pub message: FixMessage<'s, 's>,
     pub(super) core: &'s mut Core<S>,
     pub(super) now: Now,
 }

@@ -1,11 +1,11 @@
 //! Missing messages, in both directions.
 
-use tickwire_fix::{Message, SessionRejectReason};
+use tickwire_fix::{FixMessage, SessionRejectReason};
 
-use super::core::{Asked, Core};
+use super::core::{Core, ResendRange};
 use super::event::SessionEvent;
-use super::head::Header;
-use super::receive::Order;
+use super::head::SessionHeader;
+use super::receive::SeqNumCheck;
 use crate::id::BeginString;
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
@@ -73,7 +73,7 @@ impl<S: Store> Core<S> {
         let (begin, end) = (self.store.next_target(), seq_num.saturating_sub(1));
         let since_ns = self.last_received_ns;
         self.asked =
-            Some(Asked { begin, end, missing_end: end, expected: begin, since_ns, times: 0 });
+            Some(ResendRange { begin, end, missing_end: end, expected: begin, since_ns, times: 0 });
         self.notices.push_back(SessionEvent::Gap { begin, end });
     }
 
@@ -91,7 +91,8 @@ impl<S: Store> Core<S> {
             _ => 0,
         };
         let since_ns = now.steady_ns;
-        self.asked = Some(Asked { begin, end, missing_end, expected: begin, since_ns, times: 1 });
+        self.asked =
+            Some(ResendRange { begin, end, missing_end, expected: begin, since_ns, times: 1 });
         self.counters.gaps += 1;
         self.notices.push_back(SessionEvent::Gap { begin, end });
         self.send_admin(now, "2", |writer| {
@@ -107,7 +108,7 @@ impl<S: Store> Core<S> {
         if expected > asked.expected {
             (asked.expected, asked.since_ns, asked.times) = (expected, now.steady_ns, 1);
         }
-        let Asked { end, missing_end, .. } = *asked;
+        let ResendRange { end, missing_end, .. } = *asked;
         if expected > missing_end {
             self.asked = None;
             self.was_too_long = false;
@@ -152,12 +153,12 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_sequence_reset(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
     ) {
         let is_gap_fill =
             message.field(tags::GAP_FILL_FLAG).is_some_and(|field| field.value == b"Y");
-        let order = if is_gap_fill { Order::Exact } else { Order::Any };
+        let order = if is_gap_fill { SeqNumCheck::Exact } else { SeqNumCheck::Any };
         if !self.verify(now, message, head, order) {
             return;
         }
@@ -184,7 +185,7 @@ impl<S: Store> Core<S> {
     /// Requests the next part if a gap fill ends with the last number of the requested part.
     /// Engines of the QuickFIX family count NewSeqNo as filled there, and would send nothing more.
     fn after_gap_fill(&mut self, now: Now, new: u64) {
-        let Some(Asked { end, missing_end, .. }) = self.asked else { return };
+        let Some(ResendRange { end, missing_end, .. }) = self.asked else { return };
         if new == end && end < missing_end && self.is_open() {
             self.ask(now, missing_end);
         }
@@ -198,10 +199,10 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_resend_request(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
     ) {
-        if !self.verify(now, message, head, Order::Any) {
+        if !self.verify(now, message, head, SeqNumCheck::Any) {
             return;
         }
         let Some((begin, end)) = self.requested(now, message, head) else { return };
@@ -229,8 +230,8 @@ impl<S: Store> Core<S> {
     fn requested(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
     ) -> Option<(u64, u64)> {
         let mut numbers = [0; 2];
         for (place, tag) in numbers.iter_mut().zip([tags::BEGIN_SEQ_NO, tags::END_SEQ_NO]) {

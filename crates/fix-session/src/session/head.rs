@@ -1,6 +1,6 @@
 //! Header tags, and the header of a received message.
 
-use tickwire_fix::{Error, Message, Tag, UtcTimestamp};
+use tickwire_fix::{FixError, FixMessage, Tag, UtcTimestamp};
 
 use crate::tags;
 
@@ -17,7 +17,7 @@ pub(crate) fn is_header(tag: u32) -> bool {
 
 /// Header fields that the session needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header<'m> {
+pub(super) struct SessionHeader<'m> {
     pub seq_num: u64,
     pub sender: &'m [u8],
     pub target: &'m [u8],
@@ -27,9 +27,9 @@ pub(super) struct Header<'m> {
     pub poss_resend: bool,
 }
 
-impl<'m> Header<'m> {
+impl<'m> SessionHeader<'m> {
     /// Reads the header; the error is that of MsgSeqNum.
-    pub fn of(message: &Message<'m, '_>) -> Result<Self, Option<Error>> {
+    pub fn of(message: &FixMessage<'m, '_>) -> Result<Self, Option<FixError>> {
         let seq_num = message.field(Tag::MSG_SEQ_NUM).ok_or(None)?.uint().map_err(Some)?;
         let value = |tag| message.field(tag).map_or(&[][..], |field| field.value);
         let time = |tag| message.field(tag).and_then(|field| field.utc_timestamp().ok());

@@ -3,7 +3,7 @@
 use tickwire_fix::Tag;
 use tickwire_fix::reader::SOH;
 
-use super::event::Head;
+use super::event::OutgoingHeader;
 use super::head::is_header;
 use super::is_admin;
 use crate::config::Config;
@@ -18,7 +18,7 @@ const DATA: [(Tag, Tag); 2] =
     [(tags::SECURE_DATA_LEN, tags::SECURE_DATA), (tags::XML_DATA_LEN, tags::XML_DATA)];
 
 /// Checks that MsgType and header fields are valid, and that no value can end its field early.
-pub(super) fn check_head(config: &Config, head: &Head<'_>) -> Result<(), SendError> {
+pub(super) fn check_head(config: &Config, head: &OutgoingHeader<'_>) -> Result<(), SendError> {
     let msg_type = head.msg_type.as_bytes();
     let is_type = !msg_type.is_empty() && msg_type.iter().all(u8::is_ascii_graphic);
     if !is_type || msg_type.contains(&b'=') || is_admin(msg_type) {

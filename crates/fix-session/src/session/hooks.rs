@@ -4,7 +4,7 @@
 use std::fmt;
 
 use tickwire_fix::reader::SOH;
-use tickwire_fix::{Message, Reader, Tag};
+use tickwire_fix::{FixMessage, Reader, Tag};
 
 use super::assemble::{frame, push};
 use super::head::is_header;
@@ -14,11 +14,11 @@ use crate::id::SessionId;
 
 /// A message that is about to be sent.
 #[derive(Debug)]
-pub struct Outgoing<'a> {
+pub struct OutgoingMessage<'a> {
     /// The session.
     pub id: &'a SessionId,
     /// The message as it would be sent: header with MsgSeqNum and SendingTime, and body.
-    pub message: Message<'a, 'a>,
+    pub message: FixMessage<'a, 'a>,
     /// True if the peer requested a resend of this message.
     pub is_resend: bool,
 }
@@ -35,13 +35,13 @@ pub enum SendDecision {
 
 /// Fields to add to a message; they replace existing fields with the same tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Added {
+pub struct AdditionalFields {
     fields: Vec<(Tag, Vec<u8>)>,
     /// The first tag that cannot be added.
     wrong: Option<Tag>,
 }
 
-impl Added {
+impl AdditionalFields {
     /// Adds a field of the body.
     pub fn text(&mut self, tag: Tag, value: impl AsRef<[u8]>) {
         let value = value.as_ref();
@@ -74,13 +74,17 @@ impl Added {
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// Called before a session message (Logon, Heartbeat, Logout and so on) is sent, for example to
     /// sign a Logon. QuickFIX: `toAdmin`.
-    fn before_admin(&self, outgoing: &Outgoing<'_>, added: &mut Added) {
+    fn before_admin(&self, outgoing: &OutgoingMessage<'_>, added: &mut AdditionalFields) {
         let _ = (outgoing, added);
     }
 
     /// Called before an application message is sent or resent. Fields can be added to new messages
     /// only. QuickFIX: `toApp`.
-    fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> SendDecision {
+    fn before_application(
+        &self,
+        outgoing: &OutgoingMessage<'_>,
+        added: &mut AdditionalFields,
+    ) -> SendDecision {
         let _ = (outgoing, added);
         SendDecision::Send
     }
@@ -91,7 +95,7 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The text of the Logout.
-    fn admin_received(&self, id: &SessionId, message: &Message<'_, '_>) -> Result<(), String> {
+    fn admin_received(&self, id: &SessionId, message: &FixMessage<'_, '_>) -> Result<(), String> {
         let _ = (id, message);
         Ok(())
     }
@@ -107,8 +111,8 @@ pub(super) fn before_new<'b>(
 ) -> Result<&'b [u8], SendError> {
     let Some(hooks) = &config.hooks else { return Ok(draft) };
     let message = reader.decode(draft).map_err(|_| SendError::Value)?;
-    let outgoing = Outgoing { id: &config.id, message, is_resend: false };
-    let mut added = Added::default();
+    let outgoing = OutgoingMessage { id: &config.id, message, is_resend: false };
+    let mut added = AdditionalFields::default();
     if is_admin {
         hooks.before_admin(&outgoing, &mut added);
     } else if hooks.before_application(&outgoing, &mut added) == SendDecision::Withhold {
@@ -133,9 +137,9 @@ pub(super) fn before_new<'b>(
 }
 
 /// Asks the hooks whether a message may be resent.
-pub(super) fn may_go_again(config: &Config, message: &Message<'_, '_>) -> bool {
+pub(super) fn may_go_again(config: &Config, message: &FixMessage<'_, '_>) -> bool {
     config.hooks.as_ref().is_none_or(|hooks| {
-        let outgoing = Outgoing { id: &config.id, message: *message, is_resend: true };
-        hooks.before_application(&outgoing, &mut Added::default()) == SendDecision::Send
+        let outgoing = OutgoingMessage { id: &config.id, message: *message, is_resend: true };
+        hooks.before_application(&outgoing, &mut AdditionalFields::default()) == SendDecision::Send
     })
 }

@@ -1,12 +1,12 @@
 //! Logon: the first Logon, its answer, and resets of the sequence numbers during a session.
 
-use tickwire_fix::{Message, Tag};
+use tickwire_fix::{FixMessage, Tag};
 
 use super::admission::{Refusal, heartbeat_s, knows, refusal_logout};
-use super::core::{Core, Held, PendingLogon};
-use super::event::{DisconnectReason, Head, ResetOrigin, SessionEvent};
-use super::head::Header;
-use super::receive::{Order, Outcome};
+use super::core::{Core, EarlyMessages, PendingLogon};
+use super::event::{DisconnectReason, OutgoingHeader, ResetOrigin, SessionEvent};
+use super::head::SessionHeader;
+use super::receive::{ReceiveOutcome, SeqNumCheck};
 use super::transmit::Transmit;
 use crate::id::{ApplVersion, BeginString};
 use crate::now::{Now, SECOND_NS};
@@ -83,7 +83,7 @@ impl<S: Store> Core<S> {
         let more = self.config.logon_fields.clone();
         let next_target = self.store.next_target();
         self.sent_logon = true;
-        let sent = self.send_admin_as(now, seq_num, &Head::new("A"), |writer| {
+        let sent = self.send_admin_as(now, seq_num, &OutgoingHeader::new("A"), |writer| {
             writer.uint(tags::ENCRYPT_METHOD, 0);
             writer.uint(tags::HEART_BT_INT, heartbeat_s);
             if reset {
@@ -114,34 +114,34 @@ impl<S: Store> Core<S> {
     pub(super) fn handle_logon(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
-    ) -> Outcome {
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
+    ) -> ReceiveOutcome {
         if self.received_logon && head.poss_dup {
             self.pass_again(now, message, head);
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         let value = |tag: Tag| message.field(tag).map(|field| field.value);
         let reset = value(tags::RESET_SEQ_NUM_FLAG) == Some(b"Y");
         if self.received_logon && !reset && !self.awaits_reset() {
             self.close(DisconnectReason::NotLoggedOn);
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         if self.config.check_comp_id && !knows(&self.config, head) {
             self.close(DisconnectReason::LogonRefused(Refusal::CompId));
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
-        if !self.verify(now, message, head, Order::Any) {
-            return Outcome::Done;
+        if !self.verify(now, message, head, SeqNumCheck::Any) {
+            return ReceiveOutcome::Done;
         }
         if !self.is_answer_to_reset(now, head, reset) || !self.begins_at_1(now, head, reset) {
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         let heartbeat_s = heartbeat_s(message);
         if heartbeat_s.is_none() && !self.is_initiator() {
             self.send_logout(now, b"HeartBtInt missing or not a number");
             self.close(DisconnectReason::LogonRefused(Refusal::HeartBtInt));
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         let is_first = !self.received_logon;
         self.pending_logon = Some(PendingLogon {
@@ -154,10 +154,10 @@ impl<S: Store> Core<S> {
         });
         let is_to_ask = self.config.authenticate && !self.authenticated;
         if is_to_ask && !self.is_initiator() && is_first {
-            return Outcome::Authenticate;
+            return ReceiveOutcome::Authenticate;
         }
         self.accept_logon(now);
-        Outcome::Done
+        ReceiveOutcome::Done
     }
 
     /// Refuses the peer's Logon without using a sequence number.
@@ -204,7 +204,7 @@ impl<S: Store> Core<S> {
         }
         if self.awaits_reset() {
             // Messages before the answer belong to the old sequence numbers.
-            self.held = Held::default();
+            self.held = EarlyMessages::default();
             self.asked = None;
         }
         self.take_terms(&logon);
@@ -311,7 +311,7 @@ impl<S: Store> Core<S> {
     /// otherwise the two sides disagree about their sequence numbers.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag.
-    fn is_answer_to_reset(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
+    fn is_answer_to_reset(&mut self, now: Now, head: &SessionHeader<'_>, reset: bool) -> bool {
         if !self.awaits_reset() || reset && head.seq_num == 1 {
             return true;
         }
@@ -330,7 +330,7 @@ impl<S: Store> Core<S> {
     /// resets nothing.
     ///
     /// Spec: FIX session layer, ResetSeqNumFlag: MsgSeqNum is 1.
-    fn begins_at_1(&mut self, now: Now, head: &Header<'_>, reset: bool) -> bool {
+    fn begins_at_1(&mut self, now: Now, head: &SessionHeader<'_>, reset: bool) -> bool {
         if !reset || head.seq_num == 1 {
             return true;
         }

@@ -18,20 +18,21 @@ mod transmit;
 
 pub use admission::{Refusal, admit, check_credentials, invalidity, refusal_logout};
 pub use event::{
-    Counters, Delivery, DisconnectReason, Event, Head, LogonRequest, ResetOrigin, SessionEvent,
+    DisconnectReason, Event, LogonRequest, MessageDelivery, OutgoingHeader, ResetOrigin,
+    SessionCounters, SessionEvent,
 };
 pub(crate) use head::is_header;
-pub use hooks::{Added, Hooks, Outgoing, SendDecision};
+pub use hooks::{AdditionalFields, Hooks, OutgoingMessage, SendDecision};
 
 use self::admission::one_field;
 use self::core::Core;
-use self::receive::Outcome;
+use self::receive::ReceiveOutcome;
 use crate::config::Config;
 use crate::error::{SendError, StoreError};
 use crate::log::{Direction, push_line};
 use crate::now::Now;
 use crate::store::Store;
-use tickwire_fix::{Framer, Reader, Step, Writer};
+use tickwire_fix::{FixFramer, FramerStep, Reader, Writer};
 
 /// Most bytes of handled messages that may precede the unhandled ones in the buffer.
 const CONSUMED_MAX: usize = 64 << 10;
@@ -46,8 +47,8 @@ pub const fn is_admin(msg_type: &[u8]) -> bool {
 struct Inbox {
     buffer: Vec<u8>,
     start: usize,
-    framer: Framer,
-    limits: tickwire_fix::Limits,
+    framer: FixFramer,
+    limits: tickwire_fix::FixLimits,
     reader: Reader,
     /// The held message that is being handled.
     held: Vec<u8>,
@@ -58,7 +59,7 @@ impl Inbox {
     fn begin(&mut self) {
         self.buffer.clear();
         self.start = 0;
-        self.framer = Framer::new(self.limits);
+        self.framer = FixFramer::new(self.limits);
     }
 }
 
@@ -75,7 +76,7 @@ pub struct Session<S> {
 impl<S: Store> Session<S> {
     /// Creates a disconnected session that continues with the sequence numbers of the store.
     pub fn new(config: Config, store: S) -> Self {
-        let limits = tickwire_fix::Limits {
+        let limits = tickwire_fix::FixLimits {
             fields_max: config.limits.fields_max,
             message_len_max: config.limits.message_len_max,
         };
@@ -83,7 +84,7 @@ impl<S: Store> Session<S> {
         let inbox = Inbox {
             buffer: Vec::new(),
             start: 0,
-            framer: Framer::new(limits),
+            framer: FixFramer::new(limits),
             limits,
             reader,
             held: Vec::new(),
@@ -107,7 +108,7 @@ impl<S: Store> Session<S> {
     }
 
     /// Returns the counters.
-    pub const fn counters(&self) -> &Counters {
+    pub const fn counters(&self) -> &SessionCounters {
         &self.core.counters
     }
 
@@ -196,12 +197,12 @@ impl<S: Store> Session<S> {
                 let from = inbox.start;
                 let rest = inbox.buffer.get(from..).unwrap_or_default();
                 match inbox.framer.step(rest) {
-                    Step::Message(message) => {
+                    FramerStep::Message(message) => {
                         inbox.start = from + message.len();
                         message
                     }
-                    Step::Garbage(0) | Step::NeedMore(_) => return None,
-                    Step::Garbage(len) => {
+                    FramerStep::Garbage(0) | FramerStep::NeedMore(_) => return None,
+                    FramerStep::Garbage(len) => {
                         inbox.start = from + len;
                         core.handle_garbage();
                         let Some(len) = inbox.framer.too_long(rest) else {
@@ -224,12 +225,19 @@ impl<S: Store> Session<S> {
         };
         core.decoding_from = started;
         Some(match core.handle_message(now, &message) {
-            Outcome::Authenticate => Event::Logon(LogonRequest { message, core, now }),
-            Outcome::Deliver { seq_num, poss_dup, poss_resend } => {
+            ReceiveOutcome::Authenticate => Event::Logon(LogonRequest { message, core, now }),
+            ReceiveOutcome::Deliver { seq_num, poss_dup, poss_resend } => {
                 core.counters.delivered += 1;
-                Event::Application(Delivery { message, seq_num, poss_dup, poss_resend, core, now })
+                Event::Application(MessageDelivery {
+                    message,
+                    seq_num,
+                    poss_dup,
+                    poss_resend,
+                    core,
+                    now,
+                })
             }
-            Outcome::Done => {
+            ReceiveOutcome::Done => {
                 Event::Session(core.notices.pop_front().unwrap_or(SessionEvent::Handled))
             }
         })
@@ -246,7 +254,7 @@ impl<S: Store> Session<S> {
     pub fn send(
         &mut self,
         now: Now,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         mut write: impl FnMut(&mut Writer<'_>),
     ) -> Result<u64, SendError> {
         self.send_fields(now, head, |mut writer| {
@@ -264,7 +272,7 @@ impl<S: Store> Session<S> {
     pub fn send_fields(
         &mut self,
         now: Now,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         write: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         self.core.send(now, head, write)

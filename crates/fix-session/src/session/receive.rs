@@ -1,13 +1,13 @@
 //! Handling of received messages.
 
-use tickwire_fix::{Message, SessionRejectReason, Tag};
+use tickwire_fix::{FixMessage, SessionRejectReason, Tag};
 
 use super::admission::{
     Refusal, admit, check_credentials, is_in_time, knows, logon_validator, one_field,
 };
 use super::core::Core;
 use super::event::{DisconnectReason, SessionEvent};
-use super::head::Header;
+use super::head::SessionHeader;
 use super::is_admin;
 use crate::id::{ApplVersion, BeginString};
 use crate::now::Now;
@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::tags;
 
 /// The outcome of a received message.
-pub(super) enum Outcome {
+pub(super) enum ReceiveOutcome {
     /// The application decides on the Logon.
     Authenticate,
     /// The application gets the message.
@@ -26,7 +26,7 @@ pub(super) enum Outcome {
 
 /// The check of MsgSeqNum against the expected number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SeqNumCheck {
     /// No check.
     Any,
     /// MsgSeqNum must be neither lower nor higher.
@@ -57,7 +57,11 @@ impl<S: Store> Core<S> {
         }
     }
 
-    pub(super) fn handle_message(&mut self, now: Now, message: &Message<'_, '_>) -> Outcome {
+    pub(super) fn handle_message(
+        &mut self,
+        now: Now,
+        message: &FixMessage<'_, '_>,
+    ) -> ReceiveOutcome {
         self.counters.received += u64::from(!self.is_held);
         if !self.received_logon
             && !self.is_initiator()
@@ -65,32 +69,32 @@ impl<S: Store> Core<S> {
                 .and_then(|()| check_credentials(&self.config, message))
         {
             self.close(DisconnectReason::LogonRefused(refusal));
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
-        let head = match Header::of(message) {
+        let head = match SessionHeader::of(message) {
             Ok(head) => head,
             Err(_) => {
                 self.refuse_without_number(now);
-                return Outcome::Done;
+                return ReceiveOutcome::Done;
             }
         };
         let msg_type = message.msg_type();
         if message.begin_string() != self.config.id.begin_string.as_str().as_bytes() {
             self.handle_other_version(now, message, &head);
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         if self.is_of_old_numbers(msg_type) {
             self.last_received_ns = now.steady_ns;
             self.notices.push_back(SessionEvent::BeforeReset { seq_num: head.seq_num });
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         if !self.validate(now, message, &head) {
-            return Outcome::Done;
+            return ReceiveOutcome::Done;
         }
         match msg_type {
             b"A" => return self.handle_logon(now, message, &head),
             b"0" | b"1" | b"3" => {
-                if self.verify(now, message, &head, Order::Exact) {
+                if self.verify(now, message, &head, SeqNumCheck::Exact) {
                     self.count_received(head.seq_num);
                     self.handle_simple(now, message);
                 }
@@ -99,17 +103,17 @@ impl<S: Store> Core<S> {
             b"4" => self.handle_sequence_reset(now, message, &head),
             b"5" => self.handle_logout(now, message, &head),
             _ => {
-                if self.verify(now, message, &head, Order::Exact) {
+                if self.verify(now, message, &head, SeqNumCheck::Exact) {
                     self.count_received(head.seq_num);
                     self.note_business_reject(message);
-                    let Header { seq_num, poss_dup, poss_resend, .. } = head;
+                    let SessionHeader { seq_num, poss_dup, poss_resend, .. } = head;
                     self.after_received(now);
-                    return Outcome::Deliver { seq_num, poss_dup, poss_resend };
+                    return ReceiveOutcome::Deliver { seq_num, poss_dup, poss_resend };
                 }
             }
         }
         self.after_received(now);
-        Outcome::Done
+        ReceiveOutcome::Done
     }
 
     /// True if a message arrives between our reset and the peer's answer: its number belongs to the
@@ -123,7 +127,7 @@ impl<S: Store> Core<S> {
     /// Handles Heartbeat, Test Request and Reject.
     ///
     /// Spec: FIX session layer, test cases 4b (Test Request: Heartbeat with its TestReqID) and 7 (Reject: counted).
-    fn handle_simple(&mut self, now: Now, message: &Message<'_, '_>) {
+    fn handle_simple(&mut self, now: Now, message: &FixMessage<'_, '_>) {
         match message.msg_type() {
             b"1" => {
                 let id = message.field(tags::TEST_REQ_ID).map(|field| field.value);
@@ -134,7 +138,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    fn note_reject(&mut self, message: &Message<'_, '_>) {
+    fn note_reject(&mut self, message: &FixMessage<'_, '_>) {
         self.counters.refused += 1;
         let seq_num = message.field(tags::REF_SEQ_NUM).and_then(|field| field.uint().ok());
         let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
@@ -144,7 +148,7 @@ impl<S: Store> Core<S> {
         });
     }
 
-    fn note_business_reject(&mut self, message: &Message<'_, '_>) {
+    fn note_business_reject(&mut self, message: &FixMessage<'_, '_>) {
         if message.msg_type() == b"j" {
             self.note_reject(message);
         }
@@ -153,7 +157,12 @@ impl<S: Store> Core<S> {
     /// Ends the session because of a message with another BeginString.
     ///
     /// Spec: FIX session layer, test case 2i (BeginString: Logout).
-    fn handle_other_version(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
+    fn handle_other_version(
+        &mut self,
+        now: Now,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
+    ) {
         if message.msg_type() == b"5" {
             self.handle_logout(now, message, head);
         } else if self.received_logon {
@@ -170,7 +179,12 @@ impl<S: Store> Core<S> {
     /// configuration allows invalid messages.
     ///
     /// Spec: FIX session layer, test cases 2q (MsgType), 2t (first three fields) and 14a to 14i (fields).
-    fn validate(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) -> bool {
+    fn validate(
+        &mut self,
+        now: Now,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
+    ) -> bool {
         let outcome = match &self.config.dictionaries {
             None => message.fault().map_or(Ok(()), Err),
             Some(dictionaries) if message.msg_type() == b"A" => {
@@ -208,7 +222,7 @@ impl<S: Store> Core<S> {
             return false;
         }
         if let Some(reason) = self.validator.checks().reason(&error) {
-            let Header { seq_num, .. } = *head;
+            let SessionHeader { seq_num, .. } = *head;
             self.notices.push_back(SessionEvent::Invalid { seq_num, reason, tag: error.tag });
         }
         true
@@ -231,9 +245,9 @@ impl<S: Store> Core<S> {
     pub(super) fn verify(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
-        order: Order,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
+        order: SeqNumCheck,
     ) -> bool {
         if !self.is_expected(message.msg_type()) {
             self.close(DisconnectReason::NotLoggedOn);
@@ -252,7 +266,7 @@ impl<S: Store> Core<S> {
         self.last_received_ns = now.steady_ns;
         self.test_requests = 0;
         let expected = self.store.next_target();
-        let is_checked = self.config.check_seq_nums && order == Order::Exact;
+        let is_checked = self.config.check_seq_nums && order == SeqNumCheck::Exact;
         if is_checked && head.seq_num > expected {
             self.hold(head.seq_num, Some(message.bytes()));
             self.ask_for_missing(now, head.seq_num);
@@ -271,7 +285,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Passes a session message to the hooks; ends the session if they refuse it.
-    fn passes_hooks(&mut self, now: Now, message: &Message<'_, '_>) -> bool {
+    fn passes_hooks(&mut self, now: Now, message: &FixMessage<'_, '_>) -> bool {
         let Some(hooks) = &self.config.hooks else { return true };
         let is_decided_elsewhere = !self.received_logon && !self.is_initiator();
         if !is_admin(message.msg_type()) || is_decided_elsewhere {
@@ -291,8 +305,8 @@ impl<S: Store> Core<S> {
     fn is_duplicate_of_then(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
     ) -> bool {
         let Some(original) = head.orig_sending_time else {
             if !self.config.requires_orig_sending_time {
@@ -313,7 +327,7 @@ impl<S: Store> Core<S> {
 
     /// Handles a number lower than expected: ignores a possible duplicate (test case 2e); anything
     /// else ends the session (2c).
-    fn handle_low(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
+    fn handle_low(&mut self, now: Now, message: &FixMessage<'_, '_>, head: &SessionHeader<'_>) {
         let seq_num = head.seq_num;
         if !head.poss_dup {
             return self.end_because_low(now, seq_num);
@@ -350,22 +364,27 @@ impl<S: Store> Core<S> {
     /// a gap fill instead.
     ///
     /// Spec: FIX session layer, test case 2e (PossDupFlag: ignored if it has been received).
-    pub(super) fn pass_again(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
+    pub(super) fn pass_again(
+        &mut self,
+        now: Now,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
+    ) {
         if self.is_reset_open || self.awaits_reset() {
             self.notices.push_back(SessionEvent::BeforeReset { seq_num: head.seq_num });
-        } else if self.verify(now, message, head, Order::Exact) {
+        } else if self.verify(now, message, head, SeqNumCheck::Exact) {
             self.count_received(head.seq_num);
         }
         self.after_received(now);
     }
 
-    fn handle_logout(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {
+    fn handle_logout(&mut self, now: Now, message: &FixMessage<'_, '_>, head: &SessionHeader<'_>) {
         let missing_end = self.asked.map_or(0, |asked| asked.missing_end);
         let is_past = head.seq_num < self.store.next_target() || head.seq_num <= missing_end;
         if self.received_logon && head.poss_dup && self.config.check_seq_nums && is_past {
             return self.pass_again(now, message, head);
         }
-        if !self.verify(now, message, head, Order::Any) {
+        if !self.verify(now, message, head, SeqNumCheck::Any) {
             return;
         }
         let text = message.field(tags::TEXT).map_or(&[][..], |field| field.value);
@@ -384,7 +403,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Returns the value of a field as a number.
-    pub(super) fn number(message: &Message<'_, '_>, tag: Tag) -> Option<u64> {
+    pub(super) fn number(message: &FixMessage<'_, '_>, tag: Tag) -> Option<u64> {
         message.field(tag)?.uint().ok()
     }
 }

@@ -1,11 +1,13 @@
 //! Rejects: the answers to messages that are not accepted.
 
-use tickwire_fix::{BusinessRejectReason, Error, ErrorKind, Message, SessionRejectReason, Tag};
+use tickwire_fix::{
+    BusinessRejectReason, FixError, FixErrorKind, FixMessage, SessionRejectReason, Tag,
+};
 
 use super::admission::Refusal;
 use super::core::Core;
-use super::event::{DisconnectReason, Head, SessionEvent};
-use super::head::Header;
+use super::event::{DisconnectReason, OutgoingHeader, SessionEvent};
+use super::head::SessionHeader;
 use crate::error::SendError;
 use crate::id::BeginString;
 use crate::now::Now;
@@ -26,7 +28,7 @@ const ROUTES: [(Tag, Tag); 6] = [
 /// value, with sender and target swapped.
 ///
 /// Spec: FIX session layer, ReverseRoute of the acceptance suite.
-fn reverse_route<'m>(message: &Message<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
+fn reverse_route<'m>(message: &FixMessage<'m, '_>, version: BeginString) -> Vec<(Tag, &'m [u8])> {
     // Location ids were added with FIX 4.1.
     let known = if version >= BeginString::Fix41 { 6 } else { 4 };
     let mut route = Vec::new();
@@ -52,14 +54,14 @@ impl<S: Store> Core<S> {
     pub(super) fn refuse_invalid(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
-        error: &Error,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
+        error: &FixError,
     ) {
         let Some(reason) = self.validator.checks().reason(error) else { return };
         let tag = match error.kind {
-            ErrorKind::MsgType => None,
-            ErrorKind::TagSyntax | ErrorKind::FieldDelimiter => {
+            FixErrorKind::MsgType => None,
+            FixErrorKind::TagSyntax | FixErrorKind::FieldDelimiter => {
                 let text = message.tag_text(error.offset);
                 is_number(text).then(|| text.to_vec())
             }
@@ -74,8 +76,8 @@ impl<S: Store> Core<S> {
     pub(super) fn refuse(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
         reason: SessionRejectReason,
         tag: Option<&[u8]>,
     ) {
@@ -106,8 +108,8 @@ impl<S: Store> Core<S> {
     /// Closes a connection on which the peer has not logged on, and reports the fault of its Logon.
     fn close_unanswered(
         &mut self,
-        message: &Message<'_, '_>,
-        head: &Header<'_>,
+        message: &FixMessage<'_, '_>,
+        head: &SessionHeader<'_>,
         reason: SessionRejectReason,
         tag: Option<Tag>,
     ) {
@@ -126,7 +128,7 @@ impl<S: Store> Core<S> {
     pub(super) fn send_reject(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
+        message: &FixMessage<'_, '_>,
         seq_num: u64,
         reason: SessionRejectReason,
         tag: Option<&[u8]>,
@@ -145,7 +147,7 @@ impl<S: Store> Core<S> {
         let number = tag.and_then(|tag| std::str::from_utf8(tag).ok()?.parse().ok());
         self.notices.push_back(SessionEvent::Rejected { seq_num, reason, tag: number.map(Tag) });
         let route = reverse_route(message, version);
-        let head = Head { msg_type: "3", fields: &route };
+        let head = OutgoingHeader { msg_type: "3", fields: &route };
         let msg_type = message.msg_type();
         self.send_admin_with(now, &head, |writer| {
             writer.uint(tags::REF_SEQ_NUM, seq_num);
@@ -170,7 +172,7 @@ impl<S: Store> Core<S> {
     pub(super) fn reject_business(
         &mut self,
         now: Now,
-        message: &Message<'_, '_>,
+        message: &FixMessage<'_, '_>,
         seq_num: u64,
         reason: BusinessRejectReason,
         (ref_id, text): (Option<&[u8]>, Option<&str>),
@@ -183,7 +185,7 @@ impl<S: Store> Core<S> {
                 BusinessRejectReason::UnsupportedMessageType => "Unsupported message type",
                 reason => reason.text(),
             });
-            let head = Head { msg_type: "3", fields: &route };
+            let head = OutgoingHeader { msg_type: "3", fields: &route };
             return self.send_admin_with(now, &head, |writer| {
                 writer.uint(tags::REF_SEQ_NUM, seq_num);
                 writer.str(tags::TEXT, text);
@@ -191,7 +193,7 @@ impl<S: Store> Core<S> {
         }
         let msg_type = message.msg_type();
         let ref_id = ref_id.filter(|id| !id.is_empty());
-        let head = Head { msg_type: "j", fields: &route };
+        let head = OutgoingHeader { msg_type: "j", fields: &route };
         let version = self.appl_ver_id.clone().filter(|_| self.config.business_reject_version);
         let sent = self.send(now, &head, |mut writer| {
             writer.uint(tags::REF_SEQ_NUM, seq_num);

@@ -1,10 +1,10 @@
 //! Sending: encodes messages, stores them and passes them to the output.
 
-use tickwire_fix::{ErrorKind, Tag, UtcTimestamp, Writer};
+use tickwire_fix::{FixErrorKind, Tag, UtcTimestamp, Writer};
 
 use super::admission::one_field;
 use super::core::Core;
-use super::event::{DisconnectReason, Head};
+use super::event::{DisconnectReason, OutgoingHeader};
 use super::header_check::check_head;
 use super::hooks::before_new;
 use super::transmit::Transmit;
@@ -25,7 +25,7 @@ const AGAIN_LEN: usize = 64;
 pub(super) fn encode<'b>(
     scratch: &'b mut Vec<u8>,
     config: &Config,
-    mut write: impl FnMut(&mut [u8]) -> Result<(usize, usize), tickwire_fix::Error>,
+    mut write: impl FnMut(&mut [u8]) -> Result<(usize, usize), tickwire_fix::FixError>,
 ) -> Result<&'b [u8], SendError> {
     let len_max = config.limits.message_len_max.saturating_add(Writer::OVERHEAD);
     if scratch.is_empty() {
@@ -37,11 +37,11 @@ pub(super) fn encode<'b>(
                 let start = address.saturating_sub(scratch.as_ptr().addr());
                 return Ok(scratch.get(start..start + len).unwrap_or_default());
             }
-            Err(error) if error.kind == ErrorKind::BufferFull && scratch.len() < len_max => {
+            Err(error) if error.kind == FixErrorKind::BufferFull && scratch.len() < len_max => {
                 let len = scratch.len().saturating_mul(2).min(len_max);
                 scratch.resize(len, 0);
             }
-            Err(error) if error.kind == ErrorKind::BufferFull => {
+            Err(error) if error.kind == FixErrorKind::BufferFull => {
                 return Err(SendError::MessageLength);
             }
             Err(_) => return Err(SendError::Value),
@@ -51,13 +51,13 @@ pub(super) fn encode<'b>(
 
 /// Finishes a message and returns its address and length, because it does not start at the start of
 /// its buffer.
-pub(super) fn finish(writer: Writer<'_>) -> Result<(usize, usize), tickwire_fix::Error> {
+pub(super) fn finish(writer: Writer<'_>) -> Result<(usize, usize), tickwire_fix::FixError> {
     writer.finish().map(|message| (message.as_ptr().addr(), message.len()))
 }
 
 /// Header values that are not in the configuration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamp {
+pub(super) struct HeaderStamp {
     pub now: Now,
     pub seq_num: u64,
     /// Original sending time; makes the message a possible duplicate.
@@ -70,8 +70,8 @@ pub(super) struct Stamp {
 pub(super) fn encode_new<'b>(
     scratch: &'b mut Vec<u8>,
     config: &Config,
-    stamp: &Stamp,
-    head: &Head<'_>,
+    stamp: &HeaderStamp,
+    head: &OutgoingHeader<'_>,
     mut body: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
 ) -> Result<&'b [u8], SendError> {
     encode(scratch, config, |out| {
@@ -82,8 +82,13 @@ pub(super) fn encode_new<'b>(
 }
 
 /// Writes the header fields after MsgType in ascending order, including the caller's.
-fn write_header(writer: &mut Writer<'_>, config: &Config, stamp: &Stamp, fields: &[(Tag, &[u8])]) {
-    let Stamp { now, seq_num, orig, last_processed } = *stamp;
+fn write_header(
+    writer: &mut Writer<'_>,
+    config: &Config,
+    stamp: &HeaderStamp,
+    fields: &[(Tag, &[u8])],
+) {
+    let HeaderStamp { now, seq_num, orig, last_processed } = *stamp;
     let mut fields = fields.iter().peekable();
     let mut before = |writer: &mut Writer<'_>, limit: Tag| {
         while let Some((tag, value)) = fields.next_if(|(tag, _)| *tag < limit) {
@@ -133,7 +138,7 @@ impl<S: Store> Core<S> {
     pub(super) fn send(
         &mut self,
         now: Now,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         body: impl for<'w> FnMut(Writer<'w>) -> Writer<'w>,
     ) -> Result<u64, SendError> {
         check_head(&self.config, head)?;
@@ -158,7 +163,7 @@ impl<S: Store> Core<S> {
         if lags && (!keeps || is_full) {
             return Err(SendError::QueueFull);
         }
-        let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
+        let stamp = HeaderStamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, counters, replay_reader, .. } = self;
         let started = config.codec_clock.map(|clock| (clock, clock()));
         let Transmit { scratch, made, out, log, .. } = transmit;
@@ -197,7 +202,7 @@ impl<S: Store> Core<S> {
         msg_type: &str,
         body: impl FnMut(&mut Writer<'_>),
     ) {
-        let sent = self.send_admin_with(now, &Head::new(msg_type), body);
+        let sent = self.send_admin_with(now, &OutgoingHeader::new(msg_type), body);
         self.note_unsent(sent);
     }
 
@@ -214,7 +219,7 @@ impl<S: Store> Core<S> {
     pub(super) fn send_admin_with(
         &mut self,
         now: Now,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         body: impl FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         let seq_num = self.store.next_sender();
@@ -227,7 +232,7 @@ impl<S: Store> Core<S> {
         &mut self,
         now: Now,
         seq_num: u64,
-        head: &Head<'_>,
+        head: &OutgoingHeader<'_>,
         mut body: impl FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         if !self.is_open() {
@@ -245,7 +250,7 @@ impl<S: Store> Core<S> {
             // The session is ending: no message is queued behind the Logout.
             return Ok(());
         }
-        let stamp = Stamp { now, seq_num, orig: None, last_processed: self.last_processed() };
+        let stamp = HeaderStamp { now, seq_num, orig: None, last_processed: self.last_processed() };
         let Self { transmit, store, config, replay_reader, .. } = self;
         let Transmit { scratch, made, out, log, .. } = transmit;
         let message = encode_new(scratch, config, &stamp, head, |mut writer| {

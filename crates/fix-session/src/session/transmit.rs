@@ -11,9 +11,9 @@ use tickwire_fix::UtcTimestamp;
 
 use super::assemble::again;
 use super::core::Core;
-use super::event::{DisconnectReason, Head};
+use super::event::{DisconnectReason, OutgoingHeader};
 use super::hooks::may_go_again;
-use super::send::{Stamp, encode_new};
+use super::send::{HeaderStamp, encode_new};
 use crate::error::{SendError, StoreError};
 use crate::log::{Direction, push_line};
 use crate::now::Now;
@@ -34,7 +34,7 @@ const LATE_MAX: usize = 1024;
 
 /// A range of messages to read from the store.
 #[derive(Clone, Copy, Debug)]
-struct Replay {
+struct StoreReplay {
     next: u64,
     end: u64,
     /// First of the consecutive numbers before `next` that have no message.
@@ -51,9 +51,9 @@ pub(super) struct Transmit {
     /// Lines of the message log, if it is kept.
     pub log: Option<Vec<u8>>,
     written: usize,
-    replays: VecDeque<Replay>,
+    replays: VecDeque<StoreReplay>,
     /// Messages that were not sent yet, up to the newest.
-    lag: Option<Replay>,
+    lag: Option<StoreReplay>,
     /// Bytes of these messages.
     pub lag_bytes: u64,
     /// Session messages among them, by MsgSeqNum.
@@ -116,7 +116,7 @@ impl Transmit {
     /// Queues the message with this number, and all after it.
     pub fn lag_from(&mut self, seq_num: u64, len: usize) {
         self.lag_bytes = self.lag_bytes.saturating_add(len as u64);
-        let lag = Replay { next: seq_num, end: u64::MAX, gap_from: None, again: false };
+        let lag = StoreReplay { next: seq_num, end: u64::MAX, gap_from: None, again: false };
         self.lag.get_or_insert(lag);
     }
 
@@ -130,7 +130,7 @@ impl Transmit {
 
     pub fn replay(&mut self, begin: u64, end: u64) {
         if begin <= end && self.replays.len() < REPLAYS_MAX {
-            self.replays.push_back(Replay { next: begin, end, gap_from: None, again: true });
+            self.replays.push_back(StoreReplay { next: begin, end, gap_from: None, again: true });
         }
     }
 
@@ -187,7 +187,7 @@ impl<S: Store> Core<S> {
             let (mut replay, again) = if let Some(replay) = self.transmit.replays.pop_front() {
                 (replay, true)
             } else if let Some(lag) = self.transmit.lag.take_if(|_| self.sent_reset_ns.is_none()) {
-                (Replay { end: self.store.next_sender().saturating_sub(1), ..lag }, false)
+                (StoreReplay { end: self.store.next_sender().saturating_sub(1), ..lag }, false)
             } else {
                 return;
             };
@@ -210,7 +210,7 @@ impl<S: Store> Core<S> {
 
     /// Reads messages until enough bytes are ready, enough messages were examined, or the range
     /// ends.
-    fn replay_some(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
+    fn replay_some(&mut self, now: Now, replay: &mut StoreReplay) -> Result<(), SendError> {
         let mut looked_at = 0;
         while replay.next <= replay.end
             && self.transmit.pending().len() < CHUNK
@@ -231,7 +231,7 @@ impl<S: Store> Core<S> {
     /// none.
     ///
     /// Spec: FIX session layer, test case 8 (session messages are gap-filled).
-    fn replay_next(&mut self, now: Now, replay: &mut Replay) -> Result<(), SendError> {
+    fn replay_next(&mut self, now: Now, replay: &mut StoreReplay) -> Result<(), SendError> {
         let Self { transmit, store, .. } = self;
         transmit.stored.clear();
         let stored = store.read_next(replay.next, &mut transmit.stored)?;
@@ -293,9 +293,10 @@ impl<S: Store> Core<S> {
     /// Spec: FIX session layer, test case 8 (Sequence Reset with GapFillFlag).
     fn fill_gap(&mut self, now: Now, begin: u64, end: u64) -> Result<(), SendError> {
         let orig = Some(UtcTimestamp::from_unix_nanos(now.wall_ns));
-        let stamp = Stamp { now, seq_num: begin, orig, last_processed: self.last_processed() };
+        let stamp =
+            HeaderStamp { now, seq_num: begin, orig, last_processed: self.last_processed() };
         let Self { transmit, config, .. } = self;
-        let head = Head::new("4");
+        let head = OutgoingHeader::new("4");
         let message = encode_new(&mut transmit.scratch, config, &stamp, &head, |mut writer| {
             writer.uint(tags::NEW_SEQ_NO, end);
             writer.boolean(tags::GAP_FILL_FLAG, true);

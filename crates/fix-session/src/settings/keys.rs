@@ -8,12 +8,12 @@ use std::str::FromStr;
 use tickwire_fix::{Precision, Tag};
 
 use super::nearest::nearest;
-use super::section::{Section, Value};
+use super::section::{Section, SettingValue};
 use super::{
-    AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, LogRotation, SessionSettings,
-    schedule, tls,
+    AcceptorLimits, ConnectionSettings, DictionarySettings, LogRotation, SessionSettings,
+    SettingsFinding, schedule, tls,
 };
-use crate::config::{Config, Role};
+use crate::config::{Config, SessionRole};
 use crate::id::{ApplVersion, BeginString, SessionId};
 use crate::secret::Secret;
 use crate::session::is_header;
@@ -105,8 +105,8 @@ pub(super) struct Keys {
     line: u32,
     /// The keys that a session may have.
     known: BTreeSet<String>,
-    pub values: BTreeMap<String, (String, Value)>,
-    errors: Vec<Finding>,
+    pub values: BTreeMap<String, (String, SettingValue)>,
+    errors: Vec<SettingsFinding>,
 }
 
 impl Keys {
@@ -116,7 +116,7 @@ impl Keys {
         found.map_or(self.line, |(_, value)| value.line)
     }
 
-    pub fn take(&mut self, key: &str) -> Option<Value> {
+    pub fn take(&mut self, key: &str) -> Option<SettingValue> {
         self.known.insert(key.to_owned());
         let name = key.to_ascii_lowercase();
         let (_, value) = self.values.remove(&name)?;
@@ -141,7 +141,7 @@ impl Keys {
     /// Returns a value that is sent as a field. A control character in it is an error, whose text
     /// omits the value.
     fn field(&mut self, key: &str) -> Option<String> {
-        let Value { text, line } = self.take(key)?;
+        let SettingValue { text, line } = self.take(key)?;
         if text.contains(char::is_control) {
             self.fail(line, format!("{key} has a control character"));
         }
@@ -162,7 +162,7 @@ impl Keys {
     pub fn fail(&mut self, line: u32, text: String) {
         // The text quotes the value.
         let hint = if text.contains(COMMENT) { COMMENT_HINT } else { "" };
-        self.errors.push(Finding { line, text: text + hint });
+        self.errors.push(SettingsFinding { line, text: text + hint });
     }
 
     fn required(&mut self, key: &str) -> String {
@@ -205,13 +205,13 @@ impl Keys {
 pub(super) fn read(
     default: &Section,
     section: &Section,
-    warnings: &mut Vec<Finding>,
-) -> Result<SessionSettings, Vec<Finding>> {
+    warnings: &mut Vec<SettingsFinding>,
+) -> Result<SessionSettings, Vec<SettingsFinding>> {
     let mut values = default.values.clone();
     values.extend(section.values.clone());
     let known = SWITCHES.map(str::to_owned).into();
     let commented = values.values().filter(|(_, value)| value.text.contains(COMMENT));
-    warnings.extend(commented.map(|(key, value)| Finding {
+    warnings.extend(commented.map(|(key, value)| SettingsFinding {
         line: value.line,
         text: format!("'{COMMENT}' is part of the value of {key}{COMMENT_HINT}"),
     }));
@@ -227,7 +227,7 @@ pub(super) fn read(
     if config.next_expected_seq_num && !config.check_seq_nums {
         let line = keys.line;
         let text = "EnableNextExpectedMsgSeqNum has no effect without ValidateSequenceNumbers=Y";
-        warnings.push(Finding { line, text: text.to_owned() });
+        warnings.push(SettingsFinding { line, text: text.to_owned() });
     }
     let store_syncs = keys.flag("FileStoreSync").unwrap_or(false);
     let store_archives = keys.number("FileStoreArchives", "a number").unwrap_or(0);
@@ -241,14 +241,14 @@ pub(super) fn read(
         let line = value.line;
         if let Some(hint) = unsupported(name) {
             let text = format!("'{key}' is not supported and has no effect{hint}");
-            warnings.push(Finding { line, text });
+            warnings.push(SettingsFinding { line, text });
             continue;
         }
         let meant = nearest(name, &keys.known);
         let guard = meant.filter(|meant| is_guard(meant));
         // Such a key restricts access in another engine, or is a misspelt guard.
         let begins_as_guard = name.starts_with("required") || name.starts_with("allowed");
-        if role == Role::Acceptor && (guard.is_some() || begins_as_guard) {
+        if role == SessionRole::Acceptor && (guard.is_some() || begins_as_guard) {
             let text = match guard {
                 Some(guard) => format!(
                     "'{key}' is not known; did you mean {guard}? It is an error, because without \
@@ -260,12 +260,12 @@ pub(super) fn read(
                     "RequiredUsername, RequiredPassword, AllowedRemoteAddresses, AllowedClientCertificates"
                 ),
             };
-            keys.errors.push(Finding { line, text });
+            keys.errors.push(SettingsFinding { line, text });
             continue;
         }
         let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
         let text = format!("'{key}' is not known and has no effect{meant}");
-        warnings.push(Finding { line, text });
+        warnings.push(SettingsFinding { line, text });
     }
     if !keys.errors.is_empty() {
         return Err(keys.errors);
@@ -335,30 +335,30 @@ fn read_id(keys: &mut Keys) -> SessionId {
     id
 }
 
-fn read_role(keys: &mut Keys) -> Role {
+fn read_role(keys: &mut Keys) -> SessionRole {
     let Some(value) = keys.take("ConnectionType") else {
         let accepts = keys.has("SocketAcceptPort");
         let connects = keys.has("SocketConnectHost") || keys.has("SocketConnectPort");
         // QuickFIX/Go has no ConnectionType: the other keys determine it.
         return match (accepts, connects) {
-            (true, false) => Role::Acceptor,
-            (false, true) => Role::Initiator,
+            (true, false) => SessionRole::Acceptor,
+            (false, true) => SessionRole::Initiator,
             _ => {
                 let text = "the session has no ConnectionType; add acceptor or initiator";
                 keys.fail(keys.line, text.to_owned());
-                Role::Acceptor
+                SessionRole::Acceptor
             }
         };
     };
     match value.text.to_ascii_lowercase().as_str() {
-        "acceptor" => Role::Acceptor,
-        "initiator" => Role::Initiator,
+        "acceptor" => SessionRole::Acceptor,
+        "initiator" => SessionRole::Initiator,
         other => {
             keys.fail(
                 value.line,
                 format!("ConnectionType: '{other}' is not acceptor or initiator"),
             );
-            Role::Acceptor
+            SessionRole::Acceptor
         }
     }
 }
@@ -556,7 +556,7 @@ fn read_dictionaries(keys: &mut Keys, config: &mut Config) -> DictionarySettings
     DictionarySettings { is_used, session, application }
 }
 
-fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
+fn read_connection(keys: &mut Keys, role: SessionRole) -> ConnectionSettings {
     let range = "an address or range such as 192.0.2.0/24";
     let allowed = read_list(keys, "AllowedRemoteAddresses", range, is_range);
     let fingerprint = "the SHA-256 of a certificate (64 hexadecimal digits)";
@@ -578,7 +578,7 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
     let has_host = keys.values.keys().any(|key| key.starts_with("socketconnecthost"));
     let hosts = read_hosts(keys);
     match role {
-        Role::Acceptor => {
+        SessionRole::Acceptor => {
             if !has_port {
                 keys.fail(keys.line, "an acceptor needs SocketAcceptPort".to_owned());
             }
@@ -592,7 +592,7 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
                 is_template,
             }
         }
-        Role::Initiator => {
+        SessionRole::Initiator => {
             if !has_host {
                 let text = "an initiator needs SocketConnectHost and SocketConnectPort";
                 keys.fail(keys.line, text.to_owned());
@@ -609,7 +609,7 @@ fn read_list(
     what: &str,
     is_valid: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let Some(Value { text, line }) = keys.take(key) else { return Vec::new() };
+    let Some(SettingValue { text, line }) = keys.take(key) else { return Vec::new() };
     let parts: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
     for part in parts.iter().filter(|part| !is_valid(part)) {
         keys.fail(line, format!("{key}: '{part}' is not {what}"));

@@ -25,14 +25,14 @@ const SECTIONS_MAX: usize = 100_000;
 
 /// A warning or error of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SettingsFinding {
     /// Line number from 1; 0 for the file as a whole.
     pub line: u32,
     /// The description and the remedy.
     pub text: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for SettingsFinding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line > 0 {
             write!(out, "line {}: ", self.line)?;
@@ -43,7 +43,7 @@ impl fmt::Display for Finding {
 
 /// All errors of a settings file, in the order of its lines; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsError(pub Vec<Finding>);
+pub struct SettingsError(pub Vec<SettingsFinding>);
 
 impl fmt::Display for SettingsError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,7 +221,7 @@ pub struct Settings {
     /// In the order of the file.
     pub sessions: Vec<SessionSettings>,
     /// Warnings, such as unknown keys.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<SettingsFinding>,
 }
 
 impl Settings {
@@ -232,7 +232,7 @@ impl Settings {
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         if text.len() > LEN_MAX {
             let text = format!("the file is longer than {LEN_MAX} bytes");
-            return Err(SettingsError(vec![Finding { line: 0, text }]));
+            return Err(SettingsError(vec![SettingsFinding { line: 0, text }]));
         }
         let mut errors = Vec::new();
         let (default, sections) = sections(text, &mut errors);
@@ -246,7 +246,7 @@ impl Settings {
         duplicates(&found, &mut errors);
         if sections.is_empty() && errors.is_empty() {
             let text = "the file has no [SESSION] section".to_owned();
-            errors.push(Finding { line: 0, text });
+            errors.push(SettingsFinding { line: 0, text });
         }
         for findings in [&mut errors, &mut warnings] {
             findings.sort_by(|a, b| (a.line, &a.text).cmp(&(b.line, &b.text)));
@@ -261,14 +261,14 @@ impl Settings {
 }
 
 /// Reports sections that define the same session.
-fn duplicates(sessions: &[SessionSettings], errors: &mut Vec<Finding>) {
+fn duplicates(sessions: &[SessionSettings], errors: &mut Vec<SettingsFinding>) {
     let mut lines = HashMap::new();
     for session in sessions {
         let id = &session.config.id;
         if let Some(first) = lines.insert(id, session.line) {
             let text =
                 format!("the session {id} is already defined in line {first}; keep one of the two");
-            errors.push(Finding { line: session.line, text });
+            errors.push(SettingsFinding { line: session.line, text });
         }
     }
 }

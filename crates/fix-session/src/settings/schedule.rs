@@ -29,14 +29,21 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     let weekdays = keys.text("Weekdays");
     let mut take = |names: [&str; 4]| {
         let [start, end, start_day, end_day] = names.map(|name| keys.text(name));
-        Span { start, end, start_day, end_day, weekdays: weekdays.clone(), zone: zone.clone() }
+        ScheduleSpan {
+            start,
+            end,
+            start_day,
+            end_day,
+            weekdays: weekdays.clone(),
+            zone: zone.clone(),
+        }
     };
     let session = take(SESSION_KEYS);
     let logon = take(LOGON_KEYS);
-    let session = if always { Span::default() } else { session };
+    let session = if always { ScheduleSpan::default() } else { session };
     let is_limited = logon.is_named();
     // Absent keys of the logon time default to those of the session.
-    let logon = Span {
+    let logon = ScheduleSpan {
         start: logon.start.or_else(|| session.start.clone()),
         end: logon.end.or_else(|| session.end.clone()),
         start_day: logon.start_day.or_else(|| session.start_day.clone()),
@@ -57,7 +64,7 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
 
 /// The start and end of a schedule, as written.
 #[derive(Debug, Default)]
-struct Span {
+struct ScheduleSpan {
     start: Option<String>,
     end: Option<String>,
     start_day: Option<String>,
@@ -66,7 +73,7 @@ struct Span {
     zone: Option<String>,
 }
 
-impl Span {
+impl ScheduleSpan {
     const fn is_named(&self) -> bool {
         self.start.is_some()
             || self.end.is_some()
@@ -76,7 +83,7 @@ impl Span {
 }
 
 /// Creates a schedule if both times are present. Reports all errors.
-fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 4]) -> Option<Schedule> {
+fn made(keys: &mut Keys, line: u32, span: &ScheduleSpan, names: [&str; 4]) -> Option<Schedule> {
     let [start_key, end_key, start_day_key, end_day_key] = names;
     let has_days = span.start_day.is_some() || span.end_day.is_some();
     if has_days && span.weekdays.is_some() {

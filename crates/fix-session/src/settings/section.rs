@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, SECTIONS_MAX};
+use super::{SECTIONS_MAX, SettingsFinding};
 
 /// A value and its line.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
+pub(super) struct SettingValue {
     pub text: String,
     pub line: u32,
 }
@@ -15,11 +15,11 @@ pub(super) struct Value {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Section {
     pub line: u32,
-    pub values: BTreeMap<String, (String, Value)>,
+    pub values: BTreeMap<String, (String, SettingValue)>,
 }
 
 /// Returns the default section and the sessions' sections.
-pub(super) fn sections(text: &str, errors: &mut Vec<Finding>) -> (Section, Vec<Section>) {
+pub(super) fn sections(text: &str, errors: &mut Vec<SettingsFinding>) -> (Section, Vec<Section>) {
     let mut default = Section::default();
     let mut sections: Vec<Section> = Vec::new();
     let mut in_default = None;
@@ -29,7 +29,7 @@ pub(super) fn sections(text: &str, errors: &mut Vec<Finding>) -> (Section, Vec<S
         if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
             continue;
         }
-        let mut fail = |text: String| errors.push(Finding { line, text });
+        let mut fail = |text: String| errors.push(SettingsFinding { line, text });
         if let Some(name) = trimmed.strip_prefix('[') {
             match name.strip_suffix(']').map(|name| name.trim().to_ascii_uppercase()).as_deref() {
                 Some("DEFAULT") => in_default = Some(true),
@@ -61,7 +61,7 @@ pub(super) fn sections(text: &str, errors: &mut Vec<Finding>) -> (Section, Vec<S
             }
         };
         let key = key.trim().to_owned();
-        let value = Value { text: value.trim().to_owned(), line };
+        let value = SettingValue { text: value.trim().to_owned(), line };
         section.values.insert(key.to_ascii_lowercase(), (key, value));
     }
     (default, sections)

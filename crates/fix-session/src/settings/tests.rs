@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Schedule;
-use crate::config::Role;
+use crate::config::SessionRole;
 use proptest::prelude::*;
 
 const GOOD: &str = "\
@@ -48,7 +48,7 @@ fn sessions_have_their_keys_and_those_of_the_default() {
     let settings = Settings::parse(GOOD).expect("well written");
     let [first, second] = settings.sessions.as_slice() else { panic!("two sessions") };
     assert_eq!(first.config.id.to_string(), "FIX.4.4:US->THEM");
-    assert_eq!((first.config.role, first.config.heartbeat_s), (Role::Initiator, 20));
+    assert_eq!((first.config.role, first.config.heartbeat_s), (SessionRole::Initiator, 20));
     assert_eq!((first.config.reset_on_logon, first.config.latency_max_s), (true, None));
     assert_eq!(first.config.precision, tickwire_fix::Precision::Micros);
     assert!(first.config.schedule.is_some());
@@ -453,7 +453,7 @@ fn two_sections_of_one_session_are_an_error_with_both_lines() {
     let SettingsError(errors) = Settings::parse(&text).expect_err("twice");
     let told =
         "line 7: the session FIX.4.4:US->THEM is already defined in line 1; keep one of the two";
-    assert_eq!(errors.iter().map(Finding::to_string).collect::<Vec<_>>(), [told]);
+    assert_eq!(errors.iter().map(SettingsFinding::to_string).collect::<Vec<_>>(), [told]);
     let other = acceptor_with("SessionQualifier=second\n");
     assert!(Settings::parse(&format!("{}{other}", acceptor_with(""))).is_ok());
 }
@@ -465,12 +465,12 @@ fn files_of_quickfix_go_and_n_are_understood() {
     let acceptor =
         read("SocketAcceptPort=5001\nMaxMessagesInResendRequest=7\n").expect("well written");
     let config = &acceptor.sessions[0].config;
-    assert_eq!((config.role, config.resend_request_max), (Role::Acceptor, 7));
+    assert_eq!((config.role, config.resend_request_max), (SessionRole::Acceptor, 7));
     assert_eq!(config.default_appl_ver_id.as_deref(), Some("10"));
     assert_eq!(acceptor.warnings, []);
     let initiator =
         read("SocketConnectHost=venue\nSocketConnectPort=5001\n").expect("well written");
-    assert_eq!(initiator.sessions[0].config.role, Role::Initiator);
+    assert_eq!(initiator.sessions[0].config.role, SessionRole::Initiator);
     for unclear in ["", "SocketAcceptPort=1\nSocketConnectHost=venue\nSocketConnectPort=5001\n"] {
         assert!(read(unclear).is_err(), "{unclear}");
     }

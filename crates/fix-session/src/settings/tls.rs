@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::keys::Keys;
 use super::{TlsSettings, TlsVersion};
-use crate::config::Role;
+use crate::config::SessionRole;
 
 /// Keys that enable TLS.
 const SWITCHES: [&str; 2] = ["socketusessl", "sslenable"];
@@ -53,7 +53,7 @@ fn is_tls(key: &str) -> bool {
 }
 
 /// Reads all TLS keys; `None` for a plain connection.
-pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
+pub(super) fn read(keys: &mut Keys, role: SessionRole) -> Option<TlsSettings> {
     let names: Vec<String> = keys.values.keys().filter(|key| is_tls(key)).cloned().collect();
     let mut tls = TlsSettings::default();
     let mut switch: Option<bool> = None;
@@ -96,7 +96,7 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
                 wants_client = flag.map(|flag| (line, flag));
                 flag.map(drop).ok_or("is not Y or N")
             }
-            "certificateverifylevel" if role == Role::Acceptor => {
+            "certificateverifylevel" if role == SessionRole::Acceptor => {
                 wants_client = Some((line, value != "0"));
                 Ok(())
             }
@@ -145,11 +145,11 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
         keys.fail(*line, format!("{other}: {text}"));
     }
     match wants_client {
-        Some((line, true)) if role == Role::Acceptor && tls.authorities.is_none() => {
+        Some((line, true)) if role == SessionRole::Acceptor && tls.authorities.is_none() => {
             let text = "client certificates are required; name their authorities with SocketCAFile";
             keys.fail(line, text.to_owned());
         }
-        Some((line, false)) if role == Role::Acceptor && tls.authorities.is_some() => {
+        Some((line, false)) if role == SessionRole::Acceptor && tls.authorities.is_some() => {
             let text =
                 "authorities are named, so client certificates are required; remove one of the two";
             keys.fail(line, text.to_owned());

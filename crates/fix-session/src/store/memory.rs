@@ -7,7 +7,7 @@ use crate::error::StoreError;
 
 /// Keeps the newest messages in memory, up to a number of bytes. Older ones are dropped, and a peer
 /// that requests them gets a gap fill. Messages queued for a slow peer are kept here too, so the
-/// limit must exceed [`crate::Limits::backlog_bytes_max`].
+/// limit must exceed [`crate::SessionLimits::backlog_bytes_max`].
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     next_sender: u64,

@@ -19,7 +19,8 @@ use fastrand::Rng;
 use script::Script;
 use tickwire_fix::{Reader, Tag};
 use tickwire_fix_session::{
-    BeginString, Config, Event, Head, Now, Role, SendError, Session, SessionEvent, SessionId, Store,
+    BeginString, Config, Event, Now, OutgoingHeader, SendError, Session, SessionEvent, SessionId,
+    SessionRole, Store,
 };
 use watch::Watch;
 
@@ -38,7 +39,8 @@ pub struct Victim {
 
 impl Victim {
     fn new(random: &mut Rng) -> Self {
-        let role = if random.u64(..3) == 0 { Role::Initiator } else { Role::Acceptor };
+        let role =
+            if random.u64(..3) == 0 { SessionRole::Initiator } else { SessionRole::Acceptor };
         let mut config = Config::new(role, SessionId::new(BeginString::Fix44, "V", "P"));
         config.dictionaries = Some(dictionaries());
         config.next_expected_seq_num = random.u64(..3) == 0;
@@ -73,8 +75,9 @@ impl Victim {
     pub fn send(&mut self) {
         let number = self.sent + 1;
         let seq_num = self.session.store().next_sender();
-        let sent =
-            self.session.send(self.now, &Head::new("U1"), |writer| write_body(writer, number));
+        let sent = self
+            .session
+            .send(self.now, &OutgoingHeader::new("U1"), |writer| write_body(writer, number));
         match sent {
             Ok(given) => {
                 assert!(given == seq_num || given == 2, "{given} {seq_num}");

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::{Dictionary, Message, Tag, Writer};
+use tickwire_fix::{Dictionary, FixMessage, Tag, Writer};
 use tickwire_fix_session::Dictionaries;
 
 const LENGTH: Tag = Tag(5001);
@@ -42,7 +42,7 @@ pub fn write_body(writer: &mut Writer<'_>, number: u64) {
 }
 
 /// Checks that the bytes after the header are those of the first transmission.
-pub fn check_body(message: &Message<'_, '_>, number: u64) {
+pub fn check_body(message: &FixMessage<'_, '_>, number: u64) {
     let start = message.field(Tag(148)).expect("there").offset as usize - b"148=".len();
     let bytes = message.bytes();
     let data = data(number);

@@ -13,7 +13,7 @@ mod watched;
 use kept::{Fault, Kept};
 use proptest::prelude::*;
 use side::Side;
-use tickwire_fix_session::{Config, Now, Role, Session};
+use tickwire_fix_session::{Config, Now, Session, SessionRole};
 use tickwire_testing::Choices;
 
 const MS: u64 = 1_000_000;
@@ -32,7 +32,8 @@ fn simulate_with(
     stall_s: u64,
 ) {
     let choices = format!("{random:?}");
-    let mut sides = [Side::new(Role::Acceptor, tweak), Side::new(Role::Initiator, tweak)];
+    let mut sides =
+        [Side::new(SessionRole::Acceptor, tweak), Side::new(SessionRole::Initiator, tweak)];
     for (side, name) in sides.iter_mut().zip(["a", "i"]) {
         side.session = Some(Session::new(side.config.clone(), kept.open(name)));
     }

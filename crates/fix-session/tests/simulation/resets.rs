@@ -7,7 +7,7 @@ use super::MS;
 use super::kept::Kept;
 use super::side::Side;
 use fastrand::Rng;
-use tickwire_fix_session::{Config, Now, Role, Session, Store};
+use tickwire_fix_session::{Config, Now, Session, SessionRole, Store};
 
 /// Messages that each side sends after the last reset.
 const LAST: u64 = 5;
@@ -25,7 +25,8 @@ struct World {
 impl World {
     fn new(seed: u64, tweak: fn(&mut Config)) -> Self {
         let mut random = Rng::with_seed(seed);
-        let mut sides = [Side::new(Role::Acceptor, tweak), Side::new(Role::Initiator, tweak)];
+        let mut sides =
+            [Side::new(SessionRole::Acceptor, tweak), Side::new(SessionRole::Initiator, tweak)];
         for side in &mut sides {
             side.session = Some(Session::new(side.config.clone(), Kept::Memory.open("")));
         }

@@ -4,8 +4,8 @@ use super::content::{self, check_body, dictionaries, write_body};
 use super::kept::{BoxStore, Kept};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Event, Head, Now, ResetOrigin, Role, Session,
-    SessionEvent, SessionId, Store,
+    BeginString, Config, DisconnectReason, Event, Now, OutgoingHeader, ResetOrigin, Session,
+    SessionEvent, SessionId, SessionRole, Store,
 };
 
 /// One side: its session, and the messages that its application sent and received.
@@ -27,10 +27,10 @@ pub struct Side {
 }
 
 impl Side {
-    pub fn new(role: Role, tweak: fn(&mut Config)) -> Self {
+    pub fn new(role: SessionRole, tweak: fn(&mut Config)) -> Self {
         let (sender, target) = match role {
-            Role::Acceptor => ("A", "I"),
-            Role::Initiator => ("I", "A"),
+            SessionRole::Acceptor => ("A", "I"),
+            SessionRole::Initiator => ("I", "A"),
         };
         let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
         config.dictionaries = Some(dictionaries());
@@ -53,7 +53,9 @@ impl Side {
 
     pub fn send(&mut self, now: Now) {
         let number = self.sent + 1;
-        let sent = self.session().send(now, &Head::new("U1"), |writer| write_body(writer, number));
+        let sent = self
+            .session()
+            .send(now, &OutgoingHeader::new("U1"), |writer| write_body(writer, number));
         self.last_seq_num = sent.expect("accepted");
         self.sent = number;
     }

@@ -3,10 +3,10 @@
 
 use std::sync::OnceLock;
 
-use tickwire_fix::{BusinessRejectReason, Framer, Reader, Step};
+use tickwire_fix::{BusinessRejectReason, FixFramer, FramerStep, Reader};
 use tickwire_fix_session::{
-    BeginString, Config, Dictionaries, DisconnectReason, Event, MemoryStore, Now, Role, Session,
-    SessionEvent, SessionId, Store,
+    BeginString, Config, Dictionaries, DisconnectReason, Event, MemoryStore, Now, Session,
+    SessionEvent, SessionId, SessionRole, Store,
 };
 
 pub const NOW: Now = Now { wall_ns: 1_709_210_096_789_000_000, steady_ns: 1 };
@@ -34,9 +34,9 @@ pub struct Talk {
 /// Returns each message of the session as text: its fields without frame, CompIDs, MsgSeqNum and,
 /// unless `with_times`, SendingTime and OrigSendingTime.
 fn readable(bytes: &[u8], with_times: bool) -> Vec<String> {
-    let (mut framer, mut reader) = (Framer::default(), Reader::new());
+    let (mut framer, mut reader) = (FixFramer::default(), Reader::new());
     let (mut messages, mut at) = (Vec::new(), 0);
-    while let Step::Message(found) = framer.step(&bytes[at..]) {
+    while let FramerStep::Message(found) = framer.step(&bytes[at..]) {
         let message = reader.decode(found).expect("whole");
         let text = |at| {
             let field = message.field_at(at).expect("there");
@@ -53,7 +53,7 @@ fn readable(bytes: &[u8], with_times: bool) -> Vec<String> {
 }
 
 impl Talk {
-    pub fn new(version: BeginString, role: Role, tweak: impl FnOnce(&mut Config)) -> Self {
+    pub fn new(version: BeginString, role: SessionRole, tweak: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(role, SessionId::new(version, "HERE", "THERE"));
         config.dictionaries = Some(dictionaries(version));
         config.default_appl_ver_id = Some("9".to_owned());
@@ -68,7 +68,7 @@ impl Talk {
     }
 
     pub fn logged_on_with(version: BeginString, tweak: impl FnOnce(&mut Config)) -> Self {
-        let mut talk = Self::new(version, Role::Acceptor, tweak);
+        let mut talk = Self::new(version, SessionRole::Acceptor, tweak);
         let logon = talk.say(1, "A", talk.logon());
         assert_eq!(logon.len(), 1, "{logon:?}");
         talk

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::message_types::MessageTypes;
-use super::{Block, Dictionary, EnumValue, FieldDef, FieldType, GroupDef, Member};
+use super::{Dictionary, EnumValue, FieldDef, FixFieldType, GroupDef, MemberBlock, MemberDef};
 use crate::tag::Tag;
 
 /// Maximum nesting depth of components and groups.
@@ -15,18 +15,18 @@ pub(super) const DEFINITIONS_MAX: usize = 60_000;
 
 /// Members collected for a message or group.
 #[derive(Default)]
-pub(super) struct Members {
-    pub(super) list: Vec<Member>,
+pub(super) struct MemberList {
+    pub(super) list: Vec<MemberDef>,
     /// True if other fields are allowed too.
     pub(super) takes_any: bool,
     /// Number of members seen, including repeated ones.
     pub(super) met: usize,
 }
 
-impl Members {
+impl MemberList {
     /// Adds a member. Common dictionaries list some fields twice, directly and in a component; the
     /// first one counts.
-    pub(super) fn add(&mut self, added: Member) {
+    pub(super) fn add(&mut self, added: MemberDef) {
         match self.list.iter_mut().find(|member| member.tag == added.tag) {
             Some(member) => member.required |= added.required,
             None => self.list.push(added),
@@ -38,7 +38,7 @@ impl Members {
 pub(super) fn field_def(
     tag: Tag,
     name: &str,
-    field_type: FieldType,
+    field_type: FixFieldType,
     mut values: Vec<EnumValue>,
     open: bool,
 ) -> FieldDef {
@@ -53,7 +53,7 @@ pub(super) fn field_def(
 }
 
 /// Returns a block with an index from fields, which are sorted by tag, to its members.
-pub(super) fn block(members: Vec<Member>, fields: &[FieldDef]) -> Block {
+pub(super) fn block(members: Vec<MemberDef>, fields: &[FieldDef]) -> MemberBlock {
     let required = members.iter().filter(|member| member.required).count();
     let mut places = vec![0; fields.len()];
     for (place, member) in members.iter().enumerate() {
@@ -61,11 +61,11 @@ pub(super) fn block(members: Vec<Member>, fields: &[FieldDef]) -> Block {
             places[index] = u16::try_from(place + 1).unwrap_or(0);
         }
     }
-    Block { members, places, required, takes_any: false }
+    MemberBlock { members, places, required, takes_any: false }
 }
 
 /// Returns a group with an index from tags to its members.
-pub(super) fn group(count: Tag, members: Vec<Member>) -> GroupDef {
+pub(super) fn group(count: Tag, members: Vec<MemberDef>) -> GroupDef {
     let mut places: Vec<_> = (0_u32..).zip(&members).map(|(at, m)| (m.tag.0, at)).collect();
     places.sort_unstable();
     GroupDef { count, members, places }
@@ -102,8 +102,8 @@ pub(super) fn empty() -> Dictionary {
         components: Vec::new(),
         messages: Vec::new(),
         types: MessageTypes::new(),
-        header: Block::default(),
-        trailer: Block::default(),
+        header: MemberBlock::default(),
+        trailer: MemberBlock::default(),
         warnings: Vec::new(),
     }
 }

@@ -13,8 +13,8 @@ mod xml;
 
 use std::collections::HashMap;
 
-pub use problem::{Problem, Problems, What};
-pub use types::FieldType;
+pub use problem::{DictionaryProblem, DictionaryProblemKind, Problems};
+pub use types::FixFieldType;
 
 use self::message_types::MessageTypes;
 use crate::reader::DataFields;
@@ -85,7 +85,7 @@ pub struct EnumValue {
 pub struct FieldDef {
     pub(crate) tag: Tag,
     pub(crate) name: String,
-    pub(crate) field_type: FieldType,
+    pub(crate) field_type: FixFieldType,
     /// Sorted by value.
     pub(crate) values: Vec<EnumValue>,
     /// Bitmap of the values that are single ASCII characters.
@@ -108,7 +108,7 @@ impl FieldDef {
     }
 
     /// Returns the type.
-    pub const fn field_type(&self) -> FieldType {
+    pub const fn field_type(&self) -> FixFieldType {
         self.field_type
     }
 
@@ -131,7 +131,7 @@ impl FieldDef {
 
 /// A field of a message, header, trailer or group, or the count of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct MemberDef {
     /// The field.
     pub tag: Tag,
     /// True if it is required.
@@ -148,7 +148,7 @@ pub struct GroupId(pub(crate) u32);
 #[derive(Clone, Debug)]
 pub struct GroupDef {
     pub(crate) count: Tag,
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<MemberDef>,
     /// Tags with their indexes among the members, sorted by tag.
     pub(crate) places: Vec<(u32, u32)>,
 }
@@ -165,7 +165,7 @@ impl GroupDef {
     }
 
     /// Returns the members in order.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[MemberDef] {
         &self.members
     }
 
@@ -183,7 +183,7 @@ pub struct MessageDef {
     pub(crate) name: String,
     pub(crate) msg_type: String,
     pub(crate) is_admin: bool,
-    pub(crate) body: Block,
+    pub(crate) body: MemberBlock,
 }
 
 impl MessageDef {
@@ -203,7 +203,7 @@ impl MessageDef {
     }
 
     /// Returns the fields of the body in order, components resolved.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[MemberDef] {
         &self.body.members
     }
 }
@@ -212,7 +212,7 @@ impl MessageDef {
 #[derive(Clone, Debug)]
 pub struct ComponentDef {
     pub(crate) name: String,
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<MemberDef>,
 }
 
 impl ComponentDef {
@@ -222,15 +222,15 @@ impl ComponentDef {
     }
 
     /// Returns the fields in order, with nested components resolved.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[MemberDef] {
         &self.members
     }
 }
 
 /// Members with a direct index from fields.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Block {
-    pub(crate) members: Vec<Member>,
+pub(crate) struct MemberBlock {
+    pub(crate) members: Vec<MemberDef>,
     /// By field index in the dictionary: member index plus one, or 0.
     pub(crate) places: Vec<u16>,
     pub(crate) required: usize,
@@ -238,10 +238,10 @@ pub(crate) struct Block {
     pub(crate) takes_any: bool,
 }
 
-impl Block {
+impl MemberBlock {
     /// Returns the member for the field with this index.
     #[inline]
-    pub(crate) fn member(&self, field: usize) -> Option<&Member> {
+    pub(crate) fn member(&self, field: usize) -> Option<&MemberDef> {
         let place = usize::from(*self.places.get(field)?);
         self.members.get(place.checked_sub(1)?)
     }
@@ -261,9 +261,9 @@ pub struct Dictionary {
     pub(crate) components: Vec<ComponentDef>,
     pub(crate) messages: Vec<MessageDef>,
     pub(crate) types: MessageTypes,
-    pub(crate) header: Block,
-    pub(crate) trailer: Block,
-    pub(crate) warnings: Vec<Problem>,
+    pub(crate) header: MemberBlock,
+    pub(crate) trailer: MemberBlock,
+    pub(crate) warnings: Vec<DictionaryProblem>,
 }
 
 impl Dictionary {
@@ -307,7 +307,7 @@ impl Dictionary {
     }
 
     /// Returns the harmless problems of the file from which the dictionary was parsed.
-    pub fn warnings(&self) -> &[Problem] {
+    pub fn warnings(&self) -> &[DictionaryProblem] {
         &self.warnings
     }
 
@@ -334,12 +334,12 @@ impl Dictionary {
     }
 
     /// Returns the fields of the header in order; empty for FIX 5.0 and later.
-    pub fn header(&self) -> &[Member] {
+    pub fn header(&self) -> &[MemberDef] {
         &self.header.members
     }
 
     /// Returns the fields of the trailer in order; empty for FIX 5.0 and later.
-    pub fn trailer(&self) -> &[Member] {
+    pub fn trailer(&self) -> &[MemberDef] {
         &self.trailer.members
     }
 
@@ -383,9 +383,9 @@ impl Dictionary {
         let groups = self.groups.iter().map(|group| &group.members);
         for members in blocks.chain(groups).chain([&self.header.members, &self.trailer.members]) {
             for pair in members.windows(2) {
-                let kind = |member: &Member| self.field(member.tag).map(FieldDef::field_type);
-                let is_data = kind(&pair[1]).is_some_and(FieldType::is_data);
-                if is_data && kind(&pair[0]) == Some(FieldType::Length) {
+                let kind = |member: &MemberDef| self.field(member.tag).map(FieldDef::field_type);
+                let is_data = kind(&pair[1]).is_some_and(FixFieldType::is_data);
+                if is_data && kind(&pair[0]) == Some(FixFieldType::Length) {
                     data_fields.add(pair[0].tag.0, pair[1].tag.0);
                 }
             }

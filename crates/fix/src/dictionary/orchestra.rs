@@ -7,12 +7,14 @@ use std::collections::HashMap;
 
 use roxmltree::{Document, Node, NodeId};
 
-use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
-use super::problem::{Problem, Problems, What};
+use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, MemberList};
+use super::problem::{DictionaryProblem, DictionaryProblemKind, Problems};
 use super::quickfix::elements;
-use super::types::FieldType;
+use super::types::FixFieldType;
 use super::xml;
-use super::{ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef};
+use super::{
+    ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, MemberDef, MessageDef,
+};
 use crate::tag::Tag;
 
 /// BeginString of every version after FIX 4.4.
@@ -42,7 +44,7 @@ pub(super) fn is_repository(text: &str) -> bool {
 /// Parses a file.
 pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
     let document = xml::parse(text)?;
-    let mut loader = Loader::new(&document);
+    let mut loader = OrchestraLoader::new(&document);
     let dictionary = loader.load();
     if loader.problems.is_empty() {
         return Ok(dictionary);
@@ -52,9 +54,9 @@ pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
     Err(Problems(loader.problems))
 }
 
-struct Loader<'x> {
+struct OrchestraLoader<'x> {
     document: &'x Document<'x>,
-    problems: Vec<Problem>,
+    problems: Vec<DictionaryProblem>,
     /// Each datatype with its base type, if it has one.
     datatypes: HashMap<&'x str, Option<&'x str>>,
     code_sets: HashMap<&'x str, Node<'x, 'x>>,
@@ -66,7 +68,7 @@ struct Loader<'x> {
     known_groups: HashMap<NodeId, GroupId>,
 }
 
-impl<'x> Loader<'x> {
+impl<'x> OrchestraLoader<'x> {
     fn new(document: &'x Document<'x>) -> Self {
         Self {
             document,
@@ -81,16 +83,16 @@ impl<'x> Loader<'x> {
         }
     }
 
-    fn report(&mut self, node: Node<'_, '_>, what: What) {
+    fn report(&mut self, node: Node<'_, '_>, what: DictionaryProblemKind) {
         let line = self.document.text_pos_at(node.range().start).row;
-        self.problems.push(Problem { line, what });
+        self.problems.push(DictionaryProblem { line, what });
     }
 
     fn attribute(&mut self, node: Node<'x, 'x>, attribute: &'static str) -> Option<&'x str> {
         let value = node.attribute(attribute);
         if value.is_none() {
             let element = node.tag_name().name().to_owned();
-            self.report(node, What::MissingAttribute { element, attribute });
+            self.report(node, DictionaryProblemKind::MissingAttribute { element, attribute });
         }
         value
     }
@@ -99,7 +101,7 @@ impl<'x> Loader<'x> {
         let mut dictionary = assemble::empty();
         let root = self.document.root_element();
         if root.tag_name().name() != "repository" {
-            self.report(root, What::Root(root.tag_name().name().to_owned()));
+            self.report(root, DictionaryProblemKind::Root(root.tag_name().name().to_owned()));
             return dictionary;
         }
         self.define(root);
@@ -140,7 +142,7 @@ impl<'x> Loader<'x> {
                 if node.tag_name().name() != kind {
                     if node.tag_name().name() != "annotation" {
                         let name = node.tag_name().name().to_owned();
-                        self.report(node, What::UnexpectedElement(name));
+                        self.report(node, DictionaryProblemKind::UnexpectedElement(name));
                     }
                     continue;
                 }
@@ -152,7 +154,10 @@ impl<'x> Loader<'x> {
                     _ => self.group_nodes.insert(name, node).is_some(),
                 };
                 if is_known {
-                    self.report(node, What::Duplicate { kind, name: name.to_owned() });
+                    self.report(
+                        node,
+                        DictionaryProblemKind::Duplicate { kind, name: name.to_owned() },
+                    );
                 }
             }
         }
@@ -172,18 +177,24 @@ impl<'x> Loader<'x> {
             else {
                 let (attribute, expected) = ("id", "1 to 999999999");
                 let value = id.to_owned();
-                self.report(node, What::AttributeValue { attribute, value, expected });
+                self.report(
+                    node,
+                    DictionaryProblemKind::AttributeValue { attribute, value, expected },
+                );
                 continue;
             };
             if self.fields.len() >= DEFINITIONS_MAX {
-                self.report(node, What::TooLarge);
+                self.report(node, DictionaryProblemKind::TooLarge);
                 return;
             }
             let repeated = [("tag", id), ("name", name)]
                 .into_iter()
                 .find(|found| met.insert(*found, ()).is_some());
             if let Some((_, name)) = repeated {
-                self.report(node, What::Duplicate { kind: "field", name: name.to_owned() });
+                self.report(
+                    node,
+                    DictionaryProblemKind::Duplicate { kind: "field", name: name.to_owned() },
+                );
                 continue;
             }
             let (field_type, values) = self.field_type(node, type_name);
@@ -195,7 +206,7 @@ impl<'x> Loader<'x> {
     }
 
     /// Returns the type for a field's type name, and its listed values.
-    fn field_type(&mut self, node: Node<'x, 'x>, name: &'x str) -> (FieldType, Vec<EnumValue>) {
+    fn field_type(&mut self, node: Node<'x, 'x>, name: &'x str) -> (FixFieldType, Vec<EnumValue>) {
         let Some(code_set) = self.code_sets.get(name).copied() else {
             return (self.datatype(node, name), Vec::new());
         };
@@ -208,29 +219,29 @@ impl<'x> Loader<'x> {
         }
         let field_type = match self.attribute(code_set, "type") {
             Some(name) => self.datatype(code_set, name),
-            None => FieldType::Unknown,
+            None => FixFieldType::Unknown,
         };
         (field_type, values)
     }
 
     /// Returns the type of a datatype: its own, or that of the first base type that is known.
-    fn datatype(&mut self, node: Node<'x, 'x>, name: &'x str) -> FieldType {
+    fn datatype(&mut self, node: Node<'x, 'x>, name: &'x str) -> FixFieldType {
         let mut name = name;
         for _ in 0..DEPTH_MAX {
-            let known = FieldType::from_quickfix(&name.to_ascii_uppercase(), false);
-            if known != FieldType::Unknown {
+            let known = FixFieldType::from_quickfix(&name.to_ascii_uppercase(), false);
+            if known != FixFieldType::Unknown {
                 return known;
             }
             match self.datatypes.get(name) {
                 Some(Some(base)) if *base != name => name = base,
-                Some(_) => return FieldType::Unknown,
+                Some(_) => return FixFieldType::Unknown,
                 None => {
-                    self.report(node, What::UnknownType(name.to_owned()));
-                    return FieldType::Unknown;
+                    self.report(node, DictionaryProblemKind::UnknownType(name.to_owned()));
+                    return FixFieldType::Unknown;
                 }
             }
         }
-        FieldType::Unknown
+        FixFieldType::Unknown
     }
 
     fn read_message(&mut self, node: Node<'x, 'x>, dictionary: &mut Dictionary) {
@@ -240,12 +251,15 @@ impl<'x> Loader<'x> {
         let (name, msg_type) = (self.attribute(node, "name"), self.attribute(node, "msgType"));
         let (Some(name), Some(msg_type)) = (name, msg_type) else { return };
         if dictionary.messages.len() >= DEFINITIONS_MAX {
-            self.report(node, What::TooLarge);
+            self.report(node, DictionaryProblemKind::TooLarge);
             return;
         }
         let index = dictionary.messages.len() as u16;
         if dictionary.types.insert(msg_type.as_bytes(), index) {
-            self.report(node, What::Duplicate { kind: "message", name: msg_type.to_owned() });
+            self.report(
+                node,
+                DictionaryProblemKind::Duplicate { kind: "message", name: msg_type.to_owned() },
+            );
         }
         let structure = elements(node).find(|child| child.tag_name().name() == "structure");
         let members = structure.map_or_else(Vec::new, |structure| self.members(structure));
@@ -256,8 +270,8 @@ impl<'x> Loader<'x> {
     }
 
     /// Returns the members of a message's structure or of a component, all resolved.
-    fn members(&mut self, node: Node<'x, 'x>) -> Vec<Member> {
-        let mut members = Members::default();
+    fn members(&mut self, node: Node<'x, 'x>) -> Vec<MemberDef> {
+        let mut members = MemberList::default();
         self.collect(node, true, &mut vec![node.id()], &mut members);
         members.list
     }
@@ -268,7 +282,7 @@ impl<'x> Loader<'x> {
         node: Node<'x, 'x>,
         required: bool,
         path: &mut Vec<NodeId>,
-        members: &mut Members,
+        members: &mut MemberList,
     ) {
         for child in elements(node) {
             let kind = child.tag_name().name();
@@ -277,7 +291,7 @@ impl<'x> Loader<'x> {
             }
             members.met += 1;
             if members.met > MEMBERS_MAX || path.len() > DEPTH_MAX {
-                self.report(child, What::TooLarge);
+                self.report(child, DictionaryProblemKind::TooLarge);
                 return;
             }
             let Some(presence) = self.presence(child) else { continue };
@@ -287,12 +301,14 @@ impl<'x> Loader<'x> {
                 "fieldRef" => self.add(child, id, is_required, None, members),
                 "groupRef" => self.add_group(child, id, is_required, path, members),
                 "componentRef" => match self.components.get(id).copied() {
-                    None => self.report(child, What::UnknownComponent(id.to_owned())),
+                    None => {
+                        self.report(child, DictionaryProblemKind::UnknownComponent(id.to_owned()))
+                    }
                     // Header and trailer belong to the message but not to its body.
                     Some(component)
                         if matches!(component.attribute("name"), Some(HEADER | TRAILER)) => {}
                     Some(component) if path.contains(&component.id()) => {
-                        self.report(child, What::ComponentCycle(id.to_owned()));
+                        self.report(child, DictionaryProblemKind::ComponentCycle(id.to_owned()));
                     }
                     Some(component) => {
                         path.push(component.id());
@@ -300,7 +316,9 @@ impl<'x> Loader<'x> {
                         path.pop();
                     }
                 },
-                other => self.report(child, What::UnexpectedElement(other.to_owned())),
+                other => {
+                    self.report(child, DictionaryProblemKind::UnexpectedElement(other.to_owned()))
+                }
             }
         }
     }
@@ -315,7 +333,10 @@ impl<'x> Loader<'x> {
                 let attribute = "presence";
                 let expected = "optional, required, constant, forbidden or ignored";
                 let value = value.to_owned();
-                self.report(node, What::AttributeValue { attribute, value, expected });
+                self.report(
+                    node,
+                    DictionaryProblemKind::AttributeValue { attribute, value, expected },
+                );
                 None
             }
         }
@@ -327,13 +348,13 @@ impl<'x> Loader<'x> {
         id: &str,
         required: bool,
         group: Option<GroupId>,
-        members: &mut Members,
+        members: &mut MemberList,
     ) {
         let tag = id.trim().parse().map(Tag).ok();
         let known = tag.filter(|tag| self.fields.binary_search_by_key(tag, |f| f.tag).is_ok());
         match known {
-            Some(tag) => members.add(Member { tag, required, group }),
-            None => self.report(node, What::UnknownField(id.to_owned())),
+            Some(tag) => members.add(MemberDef { tag, required, group }),
+            None => self.report(node, DictionaryProblemKind::UnknownField(id.to_owned())),
         }
     }
 
@@ -343,20 +364,23 @@ impl<'x> Loader<'x> {
         id: &str,
         required: bool,
         path: &mut Vec<NodeId>,
-        members: &mut Members,
+        members: &mut MemberList,
     ) {
         let Some(definition) = self.group_nodes.get(id).copied() else {
-            self.report(node, What::UnknownGroup(id.to_owned()));
+            self.report(node, DictionaryProblemKind::UnknownGroup(id.to_owned()));
             return;
         };
         if path.contains(&definition.id()) {
-            self.report(node, What::ComponentCycle(id.to_owned()));
+            self.report(node, DictionaryProblemKind::ComponentCycle(id.to_owned()));
             return;
         }
         let count = elements(definition).find(|child| child.tag_name().name() == "numInGroup");
         let Some(count) = count else {
             let element = "group".to_owned();
-            self.report(definition, What::MissingAttribute { element, attribute: "numInGroup" });
+            self.report(
+                definition,
+                DictionaryProblemKind::MissingAttribute { element, attribute: "numInGroup" },
+            );
             return;
         };
         let Some(count_id) = self.attribute(count, "id") else { return };
@@ -374,12 +398,12 @@ impl<'x> Loader<'x> {
             return Some(*known);
         }
         path.push(definition.id());
-        let mut members = Members::default();
+        let mut members = MemberList::default();
         self.collect(definition, true, path, &mut members);
         path.pop();
         if members.list.is_empty() {
             let name = definition.attribute("name").unwrap_or("?").to_owned();
-            self.report(definition, What::EmptyGroup(name));
+            self.report(definition, DictionaryProblemKind::EmptyGroup(name));
             return None;
         }
         let count = Tag(count.trim().parse().ok()?);
@@ -448,12 +472,12 @@ mod tests {
         let inner = parties.members()[2].group.and_then(|inner| dictionary.group(inner));
         assert_eq!(inner.map(GroupDef::count), Some(Tag(802)));
         let side = dictionary.field(Tag(54)).expect("Side");
-        assert_eq!((side.field_type(), side.description(b"1")), (FieldType::Char, Some("Buy")));
+        assert_eq!((side.field_type(), side.description(b"1")), (FixFieldType::Char, Some("Buy")));
         assert!(!side.is_open());
         let role = dictionary.field(Tag(452)).expect("PartyRole");
-        assert_eq!((role.field_type(), role.is_open()), (FieldType::Int, true));
+        assert_eq!((role.field_type(), role.is_open()), (FixFieldType::Int, true));
         let code = dictionary.field(Tag(5001)).expect("a custom field");
-        assert_eq!(code.field_type(), FieldType::String);
+        assert_eq!(code.field_type(), FixFieldType::String);
         assert_eq!(dictionary.data_fields().data_of(95), Some(96));
         assert!(dictionary.message(b"0").expect("defined").is_admin());
     }
@@ -482,7 +506,10 @@ mod tests {
         let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [2, 2, 5, 6, 7, 9, 10, 13, 15, 16, 17], "{problems:#?}");
         let error = Dictionary::parse_orchestra("<fix/>").expect_err("another format");
-        assert!(matches!(error.0[..], [Problem { line: 1, what: What::Root(_) }]));
+        assert!(matches!(
+            error.0[..],
+            [DictionaryProblem { line: 1, what: DictionaryProblemKind::Root(_) }]
+        ));
     }
 
     #[test]
@@ -496,7 +523,7 @@ mod tests {
                 </r:structure></r:message></r:messages></r:repository>"
             );
             let problems = Dictionary::parse(&text).err().map_or(Vec::new(), |problems| problems.0);
-            problems.iter().any(|problem| matches!(problem.what, What::TooLarge))
+            problems.iter().any(|problem| matches!(problem.what, DictionaryProblemKind::TooLarge))
         };
         assert!(!with(MEMBERS_MAX));
         assert!(with(MEMBERS_MAX + 1));

@@ -4,21 +4,21 @@ use std::fmt;
 
 /// All problems of a file, in the order of their lines. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Problems(pub Vec<DictionaryProblem>);
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct DictionaryProblem {
     /// Line of the file, from 1.
     pub line: u32,
     /// The kind of problem.
-    pub what: What,
+    pub what: DictionaryProblemKind,
 }
 
 /// The kind of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum What {
+pub enum DictionaryProblemKind {
     /// An attribute has an invalid value.
     AttributeValue {
         /// The attribute.
@@ -64,45 +64,49 @@ pub enum What {
     Xml(String),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DictionaryProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}: ", self.line)?;
         match &self.what {
-            What::AttributeValue { attribute, value, expected } => {
+            DictionaryProblemKind::AttributeValue { attribute, value, expected } => {
                 write!(out, "{attribute}='{value}': expected {expected}")
             }
-            What::ComponentCycle(name) => {
+            DictionaryProblemKind::ComponentCycle(name) => {
                 write!(out, "component '{name}' contains itself: remove the reference back to it")
             }
-            What::Duplicate { kind, name } => {
+            DictionaryProblemKind::Duplicate { kind, name } => {
                 write!(out, "{kind} '{name}' is defined twice: remove one definition")
             }
-            What::EmptyGroup(name) => {
+            DictionaryProblemKind::EmptyGroup(name) => {
                 write!(out, "group '{name}' has no fields: its first field begins each entry")
             }
-            What::MissingAttribute { element, attribute } => {
+            DictionaryProblemKind::MissingAttribute { element, attribute } => {
                 write!(out, "<{element}> lacks the attribute '{attribute}'")
             }
-            What::Root(name) => write!(
+            DictionaryProblemKind::Root(name) => write!(
                 out,
                 "the top element is <{name}>: expected <fix> of a QuickFIX dictionary or <repository> of \
                  FIX Orchestra"
             ),
-            What::TooLarge => write!(out, "too many members, groups or nested levels"),
-            What::UnexpectedElement(name) => write!(out, "<{name}> has no meaning here"),
-            What::UnknownComponent(name) => {
+            DictionaryProblemKind::TooLarge => {
+                write!(out, "too many members, groups or nested levels")
+            }
+            DictionaryProblemKind::UnexpectedElement(name) => {
+                write!(out, "<{name}> has no meaning here")
+            }
+            DictionaryProblemKind::UnknownComponent(name) => {
                 write!(out, "component '{name}' is not defined: add it to <components>")
             }
-            What::UnknownField(name) => {
+            DictionaryProblemKind::UnknownField(name) => {
                 write!(out, "field '{name}' is not defined: add it to <fields>")
             }
-            What::UnknownGroup(name) => {
+            DictionaryProblemKind::UnknownGroup(name) => {
                 write!(out, "group '{name}' is not defined: add it to <groups>")
             }
-            What::UnknownType(name) => {
+            DictionaryProblemKind::UnknownType(name) => {
                 write!(out, "type '{name}' is not defined: add it to <datatypes> or <codeSets>")
             }
-            What::Xml(text) => write!(out, "not well-formed XML: {text}"),
+            DictionaryProblemKind::Xml(text) => write!(out, "not well-formed XML: {text}"),
         }
     }
 }

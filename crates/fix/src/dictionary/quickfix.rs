@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use roxmltree::{Document, Node, NodeId};
 
-use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, Members};
-use super::problem::{Problem, Problems, What};
-use super::types::FieldType;
+use super::assemble::{self, DEFINITIONS_MAX, DEPTH_MAX, MEMBERS_MAX, MemberList};
+use super::problem::{DictionaryProblem, DictionaryProblemKind, Problems};
+use super::types::FixFieldType;
 use super::xml;
 use super::{
-    Block, ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, Member, MessageDef,
+    ComponentDef, Dictionary, EnumValue, FieldDef, GroupDef, GroupId, MemberBlock, MemberDef,
+    MessageDef,
 };
 use crate::tag::Tag;
 
 /// Parses a file.
 pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
     let document = xml::parse(text)?;
-    let mut loader = Loader::new(&document);
+    let mut loader = QuickFixLoader::new(&document);
     let mut dictionary = loader.load();
     if loader.problems.is_empty() {
         dictionary.warnings = in_order(loader.warnings);
@@ -26,17 +27,17 @@ pub(super) fn parse(text: &str) -> Result<Dictionary, Problems> {
 }
 
 /// Returns the problems in the order of their lines, without duplicates.
-fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+fn in_order(mut problems: Vec<DictionaryProblem>) -> Vec<DictionaryProblem> {
     problems.sort_by_key(|problem| problem.line);
     problems.dedup();
     problems
 }
 
-struct Loader<'x> {
+struct QuickFixLoader<'x> {
     document: &'x Document<'x>,
-    problems: Vec<Problem>,
+    problems: Vec<DictionaryProblem>,
     /// Problems that QuickFIX ignores.
-    warnings: Vec<Problem>,
+    warnings: Vec<DictionaryProblem>,
     /// True while an unused component is read.
     is_unused: bool,
     /// Components that are used.
@@ -50,7 +51,7 @@ struct Loader<'x> {
     known_groups: HashMap<NodeId, GroupId>,
 }
 
-impl<'x> Loader<'x> {
+impl<'x> QuickFixLoader<'x> {
     fn new(document: &'x Document<'x>) -> Self {
         Self {
             document,
@@ -66,26 +67,30 @@ impl<'x> Loader<'x> {
         }
     }
 
-    fn report(&mut self, node: Node<'_, '_>, what: What) {
+    fn report(&mut self, node: Node<'_, '_>, what: DictionaryProblemKind) {
         let line = self.document.text_pos_at(node.range().start).row;
-        let is_undefined =
-            matches!(what, What::UnknownField(_) | What::UnknownComponent(_) | What::EmptyGroup(_));
+        let is_undefined = matches!(
+            what,
+            DictionaryProblemKind::UnknownField(_)
+                | DictionaryProblemKind::UnknownComponent(_)
+                | DictionaryProblemKind::EmptyGroup(_)
+        );
         match self.is_unused && is_undefined {
-            true => self.warnings.push(Problem { line, what }),
-            false => self.problems.push(Problem { line, what }),
+            true => self.warnings.push(DictionaryProblem { line, what }),
+            false => self.problems.push(DictionaryProblem { line, what }),
         }
     }
 
-    fn warn(&mut self, node: Node<'_, '_>, what: What) {
+    fn warn(&mut self, node: Node<'_, '_>, what: DictionaryProblemKind) {
         let line = self.document.text_pos_at(node.range().start).row;
-        self.warnings.push(Problem { line, what });
+        self.warnings.push(DictionaryProblem { line, what });
     }
 
     fn attribute(&mut self, node: Node<'x, 'x>, attribute: &'static str) -> Option<&'x str> {
         let value = node.attribute(attribute);
         if value.is_none() {
             let element = node.tag_name().name().to_owned();
-            self.report(node, What::MissingAttribute { element, attribute });
+            self.report(node, DictionaryProblemKind::MissingAttribute { element, attribute });
         }
         value
     }
@@ -97,7 +102,11 @@ impl<'x> Loader<'x> {
             let expected = "a number";
             self.report(
                 node,
-                What::AttributeValue { attribute, value: value.to_owned(), expected },
+                DictionaryProblemKind::AttributeValue {
+                    attribute,
+                    value: value.to_owned(),
+                    expected,
+                },
             );
         }
         number
@@ -109,7 +118,11 @@ impl<'x> Loader<'x> {
             Some("N" | "n") | None => false,
             Some(value) => {
                 let (attribute, expected) = ("required", "Y or N");
-                let what = What::AttributeValue { attribute, value: value.to_owned(), expected };
+                let what = DictionaryProblemKind::AttributeValue {
+                    attribute,
+                    value: value.to_owned(),
+                    expected,
+                };
                 // QuickFIX treats every value except Y as N.
                 match value {
                     "true" | "false" => self.warn(node, what),
@@ -123,7 +136,7 @@ impl<'x> Loader<'x> {
     fn load(&mut self) -> Dictionary {
         let root = self.document.root_element();
         if root.tag_name().name() != "fix" {
-            self.report(root, What::Root(root.tag_name().name().to_owned()));
+            self.report(root, DictionaryProblemKind::Root(root.tag_name().name().to_owned()));
             return assemble::empty();
         }
         let (begin_string, before_42) = self.version(root);
@@ -132,7 +145,9 @@ impl<'x> Loader<'x> {
                 "header" | "trailer" | "messages" => {}
                 "components" => self.read_components(section),
                 "fields" => self.read_fields(section, before_42),
-                other => self.report(section, What::UnexpectedElement(other.to_owned())),
+                other => {
+                    self.report(section, DictionaryProblemKind::UnexpectedElement(other.to_owned()))
+                }
             }
         }
         let mut dictionary = assemble::empty();
@@ -170,13 +185,13 @@ impl<'x> Loader<'x> {
         for node in elements(section) {
             if node.tag_name().name() != "component" {
                 let name = node.tag_name().name().to_owned();
-                self.report(node, What::UnexpectedElement(name));
+                self.report(node, DictionaryProblemKind::UnexpectedElement(name));
                 continue;
             }
             let Some(name) = self.attribute(node, "name") else { continue };
             if self.components.insert(name, node).is_some() {
                 let name = name.to_owned();
-                self.report(node, What::Duplicate { kind: "component", name });
+                self.report(node, DictionaryProblemKind::Duplicate { kind: "component", name });
             }
         }
     }
@@ -185,7 +200,7 @@ impl<'x> Loader<'x> {
         for node in elements(section) {
             if node.tag_name().name() != "field" {
                 let name = node.tag_name().name().to_owned();
-                self.report(node, What::UnexpectedElement(name));
+                self.report(node, DictionaryProblemKind::UnexpectedElement(name));
                 continue;
             }
             let number = self.number(node, "number");
@@ -195,18 +210,21 @@ impl<'x> Loader<'x> {
             if number == 0 || number > 999_999_999 {
                 let (attribute, expected) = ("number", "1 to 999999999");
                 let value = number.to_string();
-                self.report(node, What::AttributeValue { attribute, value, expected });
+                self.report(
+                    node,
+                    DictionaryProblemKind::AttributeValue { attribute, value, expected },
+                );
                 continue;
             }
             if self.fields.len() >= DEFINITIONS_MAX {
-                self.report(node, What::TooLarge);
+                self.report(node, DictionaryProblemKind::TooLarge);
                 return;
             }
             if self.names.insert(name, self.fields.len()).is_some() {
                 let name = name.to_owned();
-                self.warn(node, What::Duplicate { kind: "field", name });
+                self.warn(node, DictionaryProblemKind::Duplicate { kind: "field", name });
             }
-            let field_type = FieldType::from_quickfix(type_name.trim(), before_42);
+            let field_type = FixFieldType::from_quickfix(type_name.trim(), before_42);
             let values = self.read_values(node);
             let is_yes = |value| matches!(value, Some("Y" | "y" | "true"));
             let open =
@@ -219,7 +237,7 @@ impl<'x> Loader<'x> {
             let Some(number) = number else { continue };
             if lines.insert(number, ()).is_some() {
                 let name = number.to_string();
-                self.warn(node, What::Duplicate { kind: "field", name });
+                self.warn(node, DictionaryProblemKind::Duplicate { kind: "field", name });
             }
         }
     }
@@ -233,7 +251,7 @@ impl<'x> Loader<'x> {
         for node in nodes {
             if node.tag_name().name() != "value" {
                 let name = node.tag_name().name().to_owned();
-                self.report(node, What::UnexpectedElement(name));
+                self.report(node, DictionaryProblemKind::UnexpectedElement(name));
                 continue;
             }
             let Some(value) = self.attribute(node, "enum") else { continue };
@@ -265,19 +283,19 @@ impl<'x> Loader<'x> {
         for node in elements(section) {
             if node.tag_name().name() != "message" {
                 let name = node.tag_name().name().to_owned();
-                self.report(node, What::UnexpectedElement(name));
+                self.report(node, DictionaryProblemKind::UnexpectedElement(name));
                 continue;
             }
             let (name, msg_type) = (self.attribute(node, "name"), self.attribute(node, "msgtype"));
             let (Some(name), Some(msg_type)) = (name, msg_type) else { continue };
             if dictionary.messages.len() >= DEFINITIONS_MAX {
-                self.report(node, What::TooLarge);
+                self.report(node, DictionaryProblemKind::TooLarge);
                 return;
             }
             let index = dictionary.messages.len() as u16;
             if dictionary.types.insert(msg_type.as_bytes(), index) {
                 let name = msg_type.to_owned();
-                self.report(node, What::Duplicate { kind: "message", name });
+                self.report(node, DictionaryProblemKind::Duplicate { kind: "message", name });
             }
             let is_admin = node.attribute("msgcat") == Some("admin");
             let body = self.block(node);
@@ -286,11 +304,11 @@ impl<'x> Loader<'x> {
         }
     }
 
-    fn block(&mut self, node: Node<'x, 'x>) -> Block {
-        let mut members = Members::default();
+    fn block(&mut self, node: Node<'x, 'x>) -> MemberBlock {
+        let mut members = MemberList::default();
         self.collect(node, true, &mut Vec::new(), &mut members);
         let takes_any = members.takes_any;
-        Block { takes_any, ..assemble::block(members.list, &self.fields) }
+        MemberBlock { takes_any, ..assemble::block(members.list, &self.fields) }
     }
 
     /// Collects the members of an element. `path` holds the enclosing components and groups.
@@ -299,12 +317,12 @@ impl<'x> Loader<'x> {
         node: Node<'x, 'x>,
         required: bool,
         path: &mut Vec<NodeId>,
-        members: &mut Members,
+        members: &mut MemberList,
     ) {
         for child in elements(node) {
             members.met += 1;
             if members.met > MEMBERS_MAX || path.len() > DEPTH_MAX {
-                self.report(child, What::TooLarge);
+                self.report(child, DictionaryProblemKind::TooLarge);
                 return;
             }
             if child.tag_name().name() == "anyFields" {
@@ -320,9 +338,11 @@ impl<'x> Loader<'x> {
                     self.add(child, name, is_required, group, members);
                 }
                 "component" => match self.components.get(name).copied() {
-                    None => self.report(child, What::UnknownComponent(name.to_owned())),
+                    None => {
+                        self.report(child, DictionaryProblemKind::UnknownComponent(name.to_owned()))
+                    }
                     Some(component) if path.contains(&component.id()) => {
-                        self.report(child, What::ComponentCycle(name.to_owned()));
+                        self.report(child, DictionaryProblemKind::ComponentCycle(name.to_owned()));
                     }
                     Some(component) => {
                         if !self.is_unused {
@@ -333,7 +353,9 @@ impl<'x> Loader<'x> {
                         path.pop();
                     }
                 },
-                other => self.report(child, What::UnexpectedElement(other.to_owned())),
+                other => {
+                    self.report(child, DictionaryProblemKind::UnexpectedElement(other.to_owned()))
+                }
             }
         }
     }
@@ -344,14 +366,14 @@ impl<'x> Loader<'x> {
         name: &str,
         required: bool,
         group: Option<GroupId>,
-        members: &mut Members,
+        members: &mut MemberList,
     ) {
         let Some(field) = self.names.get(name).and_then(|index| self.fields.get(*index)) else {
-            self.report(node, What::UnknownField(name.to_owned()));
+            self.report(node, DictionaryProblemKind::UnknownField(name.to_owned()));
             return;
         };
         let tag = field.tag;
-        members.add(Member { tag, required, group });
+        members.add(MemberDef { tag, required, group });
     }
 
     fn read_group(
@@ -364,11 +386,11 @@ impl<'x> Loader<'x> {
             return Some(*known);
         }
         path.push(node.id());
-        let mut members = Members::default();
+        let mut members = MemberList::default();
         self.collect(node, true, path, &mut members);
         path.pop();
         if members.list.is_empty() {
-            self.report(node, What::EmptyGroup(name.to_owned()));
+            self.report(node, DictionaryProblemKind::EmptyGroup(name.to_owned()));
             return None;
         }
         let count = self.names.get(name).and_then(|index| self.fields.get(*index))?.tag;
@@ -386,7 +408,7 @@ impl<'x> Loader<'x> {
         let mut read = Vec::new();
         for (name, component) in components {
             self.is_unused = !self.used.contains(&component.id());
-            let mut members = Members::default();
+            let mut members = MemberList::default();
             self.collect(component, true, &mut vec![component.id()], &mut members);
             read.push(ComponentDef { name: name.to_owned(), members: members.list });
         }
@@ -421,7 +443,10 @@ mod tests {
         let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [1, 2, 2, 5, 6, 8, 10, 13, 13], "{problems:#?}");
         let error = Dictionary::parse_quickfix("<fix>").expect_err("not closed");
-        assert!(matches!(error.0[..], [Problem { line: 1, what: What::Xml(_) }]));
+        assert!(matches!(
+            error.0[..],
+            [DictionaryProblem { line: 1, what: DictionaryProblemKind::Xml(_) }]
+        ));
     }
 
     #[test]
@@ -438,8 +463,11 @@ mod tests {
         }
         for number in ["0", "1000000000"] {
             let problems = with(number).expect_err(number);
-            let is_number = |problem: &Problem| {
-                matches!(problem.what, What::AttributeValue { attribute: "number", .. })
+            let is_number = |problem: &DictionaryProblem| {
+                matches!(
+                    problem.what,
+                    DictionaryProblemKind::AttributeValue { attribute: "number", .. }
+                )
             };
             assert!(problems.0.iter().any(is_number), "{problems}");
             // Each problem is on a separate line.
@@ -470,7 +498,11 @@ mod tests {
         let lines: Vec<_> = dictionary.warnings().iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [9, 10, 10, 10, 13, 15], "{:#?}", dictionary.warnings());
         let field = dictionary.field(Tag(5002)).expect("defined");
-        assert_eq!((field.name(), field.field_type()), ("B2", FieldType::Int), "the last counts");
+        assert_eq!(
+            (field.name(), field.field_type()),
+            ("B2", FixFieldType::Int),
+            "the last counts"
+        );
         assert_eq!(dictionary.field_named("C").map(FieldDef::tag), Some(Tag(5004)));
         let members = dictionary.message(b"M").expect("defined").members();
         let tags: Vec<_> = members.iter().map(|member| member.tag).collect();
@@ -493,7 +525,7 @@ mod tests {
             valid.err().map(|error| (error.kind, error.tag))
         };
         assert_eq!(check("35=M|49=A|5001=1|5003=x|"), None, "any field may stand there");
-        let refused = Some((crate::ErrorKind::TagNotInMessage, Some(Tag(5003))));
+        let refused = Some((crate::FixErrorKind::TagNotInMessage, Some(Tag(5003))));
         assert_eq!(check("35=N|49=A|5001=1|5003=x|"), refused);
     }
 
@@ -506,7 +538,7 @@ mod tests {
             <fields><field number='20000' name='F' type='INT'/></fields></fix>";
         let dictionary = Dictionary::parse_quickfix(text).expect("loads");
         let member = dictionary.message(b"M").expect("defined").members()[0];
-        assert_eq!(member, Member { tag: Tag(20_000), required: false, group: None });
+        assert_eq!(member, MemberDef { tag: Tag(20_000), required: false, group: None });
         assert_eq!(dictionary.field(Tag(20_000)).map(FieldDef::name), Some("F"));
     }
 
@@ -521,6 +553,6 @@ mod tests {
         }
         text.push_str("<component name='c30'/></components><fields/></fix>");
         let problems = Dictionary::parse_quickfix(&text).expect_err("two to the thirtieth");
-        assert!(problems.0.iter().all(|problem| problem.what == What::TooLarge));
+        assert!(problems.0.iter().all(|problem| problem.what == DictionaryProblemKind::TooLarge));
     }
 }

@@ -3,7 +3,7 @@
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FieldType {
+pub enum FixFieldType {
     /// Amount of money.
     Amt,
     /// `Y` or `N`.
@@ -68,7 +68,7 @@ pub enum FieldType {
     XmlData,
 }
 
-impl FieldType {
+impl FixFieldType {
     /// Returns the type for its name in QuickFIX. Before FIX 4.2 a CHAR may have any length.
     pub(crate) fn from_quickfix(name: &str, before_42: bool) -> Self {
         match name {
@@ -120,11 +120,11 @@ impl FieldType {
 
 #[cfg(test)]
 mod tests {
-    use super::FieldType::{self, *};
+    use super::FixFieldType::{self, *};
 
     #[test]
     fn every_type_has_its_names() {
-        let types: [(FieldType, &[&str]); 28] = [
+        let types: [(FixFieldType, &[&str]); 28] = [
             (Amt, &["AMT"]),
             (Boolean, &["BOOLEAN"]),
             (Char, &["CHAR"]),
@@ -148,7 +148,7 @@ mod tests {
             (PriceOffset, &["PRICEOFFSET"]),
             (Qty, &["QTY", "QUANTITY"]),
             (SeqNum, &["SEQNUM"]),
-            (FieldType::String, &["STRING"]),
+            (FixFieldType::String, &["STRING"]),
             (TagNum, &["TAGNUM"]),
             (UtcTimestamp, &["TIME", "UTCTIMESTAMP"]),
             (XmlData, &["XMLDATA"]),
@@ -156,14 +156,14 @@ mod tests {
         ];
         for (field_type, names) in types {
             for name in names {
-                assert_eq!(FieldType::from_quickfix(name, false), field_type, "{name}");
+                assert_eq!(FixFieldType::from_quickfix(name, false), field_type, "{name}");
             }
         }
         for (name, field_type) in
             [("TZTIMEONLY", TzTimeOnly), ("TZTIMESTAMP", TzTimestamp), ("UTCTIMEONLY", UtcTimeOnly)]
         {
-            assert_eq!(FieldType::from_quickfix(name, true), field_type);
+            assert_eq!(FixFieldType::from_quickfix(name, true), field_type);
         }
-        assert_eq!(FieldType::from_quickfix("CHAR", true), FieldType::String);
+        assert_eq!(FixFieldType::from_quickfix("CHAR", true), FixFieldType::String);
     }
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use roxmltree::{Document, ParsingOptions};
 
-use super::problem::{Problem, Problems, What};
+use super::problem::{DictionaryProblem, DictionaryProblemKind, Problems};
 
 /// Number of bytes at the start of a file in which its encoding is declared.
 const DECLARATION_MAX: usize = 200;
 
 fn wrong(line: u32, text: String) -> Problems {
-    Problems(vec![Problem { line, what: What::Xml(text) }])
+    Problems(vec![DictionaryProblem { line, what: DictionaryProblemKind::Xml(text) }])
 }
 
 /// Parses a document. It may have a document type but no entity definitions: no other file is read,

@@ -2,10 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::columns::Columns;
-use super::marks::Marks;
-use super::{BLOCK, Outcome, Scan, long_tags};
-use crate::reader::{Filter, Index, SOH};
+use super::columns::ColumnPointers;
+use super::marks::BlockCarry;
+use super::{BLOCK, MessageScan, ScanOutcome, long_tags};
+use crate::reader::{Index, SOH, TagFilter};
 
 /// Number of tags per iteration.
 const LANES: usize = 8;
@@ -32,8 +32,8 @@ impl Avx2 {
         bytes: &[u8],
         index: &mut Index,
         fields_max: usize,
-        filter: &Filter,
-    ) -> Option<Scan> {
+        filter: &TagFilter,
+    ) -> Option<MessageScan> {
         // SAFETY: a value of `Avx2` exists only if `detect` found every feature that `scan` enables.
         super::with_room(bytes, index, fields_max, |index| unsafe { scan(bytes, index, filter) })
     }
@@ -101,15 +101,15 @@ static LAST: [u8; 2 * BLOCK] = {
 };
 
 /// Positions and sum of one pass over a message.
-struct Pass<'i> {
-    columns: Columns<'i>,
-    marks: Marks,
+struct Avx2Pass<'i> {
+    columns: ColumnPointers<'i>,
+    marks: BlockCarry,
     sums: __m256i,
     ends_len: usize,
     equals_len: usize,
 }
 
-impl Pass<'_> {
+impl Avx2Pass<'_> {
     /// Adds the last `len` bytes of `block`, which begins at `base`; `None` if the columns are too
     /// short.
     #[inline]
@@ -146,9 +146,9 @@ impl Pass<'_> {
 }
 
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
-fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
-    let (columns, sums) = (Columns::new(index), _mm256_setzero_si256());
-    let mut pass = Pass { columns, marks: Marks::new(), sums, ends_len: 0, equals_len: 0 };
+fn scan(bytes: &[u8], index: &mut Index, filter: &TagFilter) -> ScanOutcome {
+    let (columns, sums) = (ColumnPointers::new(index), _mm256_setzero_si256());
+    let mut pass = Avx2Pass { columns, marks: BlockCarry::new(), sums, ends_len: 0, equals_len: 0 };
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     // Processes the last 64 bytes again and masks those already seen; a short message is copied.
     let mut short = [0; BLOCK];
@@ -166,19 +166,19 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
             None => (last, (bytes.len() as u32).wrapping_sub(BLOCK as u32), rest.len()),
         };
         if pass.add(added.0, added.1, added.2).is_none() {
-            return Outcome::NeedRoom;
+            return ScanOutcome::NeedRoom;
         }
     }
-    let Pass { sums, ends_len, equals_len, .. } = pass;
+    let Avx2Pass { sums, ends_len, equals_len, .. } = pass;
     index.len = ends_len;
     if ends_len != equals_len || bytes.last() != Some(&SOH) {
-        return Outcome::Odd;
+        return ScanOutcome::Odd;
     }
-    let Some(may_hold_data) = tags(bytes, index, filter) else { return Outcome::Odd };
+    let Some(may_hold_data) = tags(bytes, index, filter) else { return ScanOutcome::Odd };
     let mut lanes = [0_u64; 4];
     // SAFETY: `lanes` is valid for 32 bytes and the store has no alignment.
     unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sums) };
-    Outcome::Plain(Scan { sum: lanes.iter().sum::<u64>() as u32, may_hold_data })
+    ScanOutcome::Plain(MessageScan { sum: lanes.iter().sum::<u64>() as u32, may_hold_data })
 }
 
 /// Reads every tag from the four bytes before its `=`; `None` if one is not a valid tag. Returns
@@ -190,7 +190,7 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
 /// turn the four digits into a number.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,lzcnt,popcnt")]
-fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
+fn tags(bytes: &[u8], index: &mut Index, filter: &TagFilter) -> Option<bool> {
     // The first tag has fewer than four bytes before its `=`; the lane of `first` replaces them.
     if !bytes.starts_with(b"8=") {
         return None;
@@ -231,8 +231,13 @@ fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
             let plain = _mm256_cmpeq_epi32(odd, _mm256_setzero_si256());
             let odd = !_mm256_movemask_ps(_mm256_castsi256_ps(plain)) as u32 & 0xFF;
             let Index { tags, equals, ends, .. } = &mut *index;
-            may_hold_data |=
-                long_tags::read(bytes, long_tags::Lanes { tags, equals, ends }, at, odd, filter)?;
+            may_hold_data |= long_tags::read(
+                bytes,
+                long_tags::IndexColumns { tags, equals, ends },
+                at,
+                odd,
+                filter,
+            )?;
         }
         // Bits 5 to 8 of the tag select the word of the filter; bit 8, moved to the sign, selects
         // the half.

@@ -3,10 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::columns::Columns;
-use super::marks::Marks;
-use super::{BLOCK, Outcome, Scan, long_tags};
-use crate::reader::{Filter, Index, SOH};
+use super::columns::ColumnPointers;
+use super::marks::BlockCarry;
+use super::{BLOCK, MessageScan, ScanOutcome, long_tags};
+use crate::reader::{Index, SOH, TagFilter};
 
 const LANES: usize = Index::LANES;
 
@@ -35,8 +35,8 @@ impl Avx512 {
         bytes: &[u8],
         index: &mut Index,
         fields_max: usize,
-        filter: &Filter,
-    ) -> Option<Scan> {
+        filter: &TagFilter,
+    ) -> Option<MessageScan> {
         // SAFETY: a value of `Avx512` exists only if `detect` found every feature that `scan` enables.
         super::with_room(bytes, index, fields_max, |index| unsafe { scan(bytes, index, filter) })
     }
@@ -94,11 +94,11 @@ fn iota() -> __m512i {
 }
 
 /// State of one pass over a message.
-struct Pass<'i> {
-    columns: Columns<'i>,
+struct Avx512Pass<'i> {
+    columns: ColumnPointers<'i>,
     ends_len: usize,
     equals_len: usize,
-    marks: Marks,
+    marks: BlockCarry,
     /// The previous block, for tags that cross a block boundary; delimiters before the first block.
     before: __m512i,
     /// Offset of the block, in each lane.
@@ -106,7 +106,7 @@ struct Pass<'i> {
     sums: __m512i,
 }
 
-impl Pass<'_> {
+impl Avx512Pass<'_> {
     /// Adds the fields that begin or end in the next block; `None` if the columns are too short.
     ///
     /// Compressing the bytes 0 to 63 by the masks of delimiters and first `=` gives their positions
@@ -176,7 +176,12 @@ impl Pass<'_> {
 /// The steps are those of the AVX2 engine, for sixteen lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
-fn tags(columns: &mut Columns<'_>, len: usize, bytes: &[u8], filter: &Filter) -> Option<bool> {
+fn tags(
+    columns: &mut ColumnPointers<'_>,
+    len: usize,
+    bytes: &[u8],
+    filter: &TagFilter,
+) -> Option<bool> {
     let one = _mm512_set1_epi32(1);
     let words_of_filter = load_lanes(&filter.0);
     let mut data = 0;
@@ -216,13 +221,13 @@ fn tags(columns: &mut Columns<'_>, len: usize, bytes: &[u8], filter: &Filter) ->
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 )]
-fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
+fn scan(bytes: &[u8], index: &mut Index, filter: &TagFilter) -> ScanOutcome {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let mut pass = Pass {
-        columns: Columns::new(index),
+    let mut pass = Avx512Pass {
+        columns: ColumnPointers::new(index),
         ends_len: 0,
         equals_len: 0,
-        marks: Marks::new(),
+        marks: BlockCarry::new(),
         before: _mm512_set1_epi8(SOH as i8),
         base: _mm512_setzero_si512(),
         sums: _mm512_setzero_si512(),
@@ -233,17 +238,17 @@ fn scan(bytes: &[u8], index: &mut Index, filter: &Filter) -> Outcome {
             None => load_rest(rest),
         };
         if pass.add(block).is_none() {
-            return Outcome::NeedRoom;
+            return ScanOutcome::NeedRoom;
         }
     }
-    let Pass { mut columns, ends_len, equals_len, sums, .. } = pass;
+    let Avx512Pass { mut columns, ends_len, equals_len, sums, .. } = pass;
     if ends_len != equals_len || bytes.last() != Some(&SOH) {
-        return Outcome::Odd;
+        return ScanOutcome::Odd;
     }
     let Some(may_hold_data) = tags(&mut columns, ends_len, bytes, filter) else {
-        return Outcome::Odd;
+        return ScanOutcome::Odd;
     };
     index.len = ends_len;
     let sum = _mm512_reduce_add_epi64(sums) as u32;
-    Outcome::Plain(Scan { sum, may_hold_data })
+    ScanOutcome::Plain(MessageScan { sum, may_hold_data })
 }

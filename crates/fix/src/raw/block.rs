@@ -8,7 +8,7 @@ pub(crate) const BLOCK_LEN: usize = 64;
 
 /// Delimiters and sum of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct DelimiterBlock {
     /// One bit per byte, first byte lowest; set for delimiters.
     pub delimiters: u64,
     /// Sum of all bytes, modulo 65,536 or more.
@@ -27,7 +27,7 @@ static LAST: [u8; 2 * BLOCK_LEN] = {
     bytes
 };
 
-impl Block {
+impl DelimiterBlock {
     /// Processes a block.
     #[inline(always)]
     pub(crate) fn of(bytes: &[u8; BLOCK_LEN]) -> Self {
@@ -45,7 +45,7 @@ impl Block {
 /// Finds the delimiters and the sum of the bytes of a block that are selected by the mask `keep`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
+fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> DelimiterBlock {
     // SAFETY: every CPU of this architecture has SSE2.
     unsafe { sse2(bytes, keep) }
 }
@@ -53,7 +53,7 @@ fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
 #[inline]
-fn sse2(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
+fn sse2(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> DelimiterBlock {
     use std::arch::x86_64::{
         __m128i, _mm_add_epi64, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64,
         _mm_movemask_epi8, _mm_sad_epu8, _mm_set_epi64x, _mm_set1_epi8, _mm_setzero_si128,
@@ -75,20 +75,20 @@ fn sse2(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
         sums = _mm_add_epi64(sums, _mm_sad_epu8(bytes, zero));
     }
     let sum = _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums))) as u32;
-    Block { delimiters, sum }
+    DelimiterBlock { delimiters, sum }
 }
 
 /// Finds the delimiters and the sum of the bytes of a block that are selected by the mask `keep`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
+fn look(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> DelimiterBlock {
     words(bytes, keep)
 }
 
 /// Portable version: eight bytes at a time.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-fn words(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
+fn words(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> DelimiterBlock {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
@@ -105,7 +105,7 @@ fn words(bytes: &[u8; BLOCK_LEN], keep: &[u8; BLOCK_LEN]) -> Block {
         // Each 16-bit lane sums sixteen bytes; the multiplication below adds the four lanes.
         sums += (word & EVEN) + ((word >> 8) & EVEN);
     }
-    Block { delimiters: !others, sum: (sums.wrapping_mul(EVEN / 255) >> 48) as u32 }
+    DelimiterBlock { delimiters: !others, sum: (sums.wrapping_mul(EVEN / 255) >> 48) as u32 }
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
         let mut bytes = [0xFF; BLOCK_LEN];
         let all = [0xFF; BLOCK_LEN];
         for look in [look, words] {
-            assert_eq!(look(&bytes, &all), Block { delimiters: 0, sum: 255 * 64 });
+            assert_eq!(look(&bytes, &all), DelimiterBlock { delimiters: 0, sum: 255 * 64 });
         }
         for value in [0, 1, 2, 3, 0x7F, 0x80, 0x81, 0xFF] {
             for at in 0..BLOCK_LEN {
@@ -127,9 +127,9 @@ mod tests {
                 bytes[(at + 1) % BLOCK_LEN] = SOH;
                 let set = |at: usize, value| u64::from(value == SOH) << (at % BLOCK_LEN);
                 let delimiters = set(at, value) | set(at + 1, SOH);
-                let expected = Block { delimiters, sum: u32::from(value) + 1 };
+                let expected = DelimiterBlock { delimiters, sum: u32::from(value) + 1 };
                 assert_eq!((look(&bytes, &all), words(&bytes, &all)), (expected, expected));
-                assert_eq!(Block::of(&bytes), expected);
+                assert_eq!(DelimiterBlock::of(&bytes), expected);
             }
         }
     }
@@ -140,9 +140,9 @@ mod tests {
         for len in 0..=BLOCK_LEN {
             let mut last = bytes;
             last[..BLOCK_LEN - len].fill(0);
-            assert_eq!(Block::of_last(&bytes, len), Block::of(&last), "{len}");
+            assert_eq!(DelimiterBlock::of_last(&bytes, len), DelimiterBlock::of(&last), "{len}");
             let keep = LAST[len..].first_chunk().expect("a block");
-            assert_eq!(words(&bytes, keep), Block::of(&last), "{len}");
+            assert_eq!(words(&bytes, keep), DelimiterBlock::of(&last), "{len}");
         }
     }
 }

@@ -27,9 +27,9 @@ pub(crate) struct Pen<'b> {
 
 /// An offset in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(usize);
+pub(crate) struct BufferOffset(usize);
 
-impl Place {
+impl BufferOffset {
     /// Creates a place.
     pub(crate) const fn new(at: usize) -> Self {
         Self(at)
@@ -60,7 +60,7 @@ impl<'b> Buffer<'b> {
     /// whole windows are summed, so bytes after `place` count too. `None` if the place is before
     /// `start`, or less than a window is left there.
     #[inline(always)]
-    pub(crate) fn sum(&self, start: usize, place: Place) -> Option<u8> {
+    pub(crate) fn sum(&self, start: usize, place: BufferOffset) -> Option<u8> {
         let len = place.0.checked_sub(start)?;
         if !self.pen.has_room(place) {
             return None;
@@ -87,7 +87,7 @@ impl<'b> Buffer<'b> {
 impl Pen<'_> {
     /// True if a window of the buffer is left at a place.
     #[inline(always)]
-    pub(crate) const fn has_room(self, place: Place) -> bool {
+    pub(crate) const fn has_room(self, place: BufferOffset) -> bool {
         place.0 < self.end
     }
 
@@ -100,10 +100,10 @@ impl Pen<'_> {
     #[must_use]
     pub(crate) fn put<const N: usize>(
         self,
-        place: Place,
+        place: BufferOffset,
         words: [(usize, u64); N],
         step: usize,
-    ) -> Place {
+    ) -> BufferOffset {
         const LAST: usize = WINDOW - 8;
         debug_assert!(step <= WINDOW);
         if !self.has_room(place) {
@@ -118,7 +118,7 @@ impl Pen<'_> {
             unsafe { self.start.add(at).cast::<[u8; 8]>().write(word.to_le_bytes()) };
         }
         // A place before `end` is far from overflow.
-        Place(place.0.wrapping_add(step))
+        BufferOffset(place.0.wrapping_add(step))
     }
 }
 
@@ -131,14 +131,14 @@ mod tests {
         let mut bytes = [0_u8; 42];
         let buffer = Buffer::new(&mut bytes[..40]);
         let pen = buffer.pen();
-        let place = pen.put(Place::new(0), [(0, u64::MAX), (24, u64::MAX)], 8);
+        let place = pen.put(BufferOffset::new(0), [(0, u64::MAX), (24, u64::MAX)], 8);
         let place = pen.put(place, [(24, u64::MAX), (99, u64::MAX)], 1);
         assert_eq!(place.at(), 9);
         for _ in 0..3 {
             assert!(!pen.has_room(place));
             assert_eq!(pen.put(place, [(0, 0)], 1), place);
         }
-        assert!(pen.has_room(Place::new(8)));
+        assert!(pen.has_room(BufferOffset::new(8)));
         assert_eq!(buffer.finish().len(), 40);
         let mut expected = [0; 42];
         expected[..8].fill(255);
@@ -151,7 +151,7 @@ mod tests {
         for len in 0..WINDOW {
             let mut bytes = vec![1; len];
             let buffer = Buffer::new(&mut bytes);
-            assert_eq!(buffer.pen().put(Place::new(0), [(0, 0)], 1).at(), 0);
+            assert_eq!(buffer.pen().put(BufferOffset::new(0), [(0, 0)], 1).at(), 0);
             assert_eq!(buffer.finish(), vec![1; len]);
         }
     }
@@ -167,7 +167,7 @@ mod tests {
                 let sum = expected.get(start..to).filter(|_| start <= end && end <= 200 - WINDOW);
                 let sum =
                     sum.map(|bytes| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
-                assert_eq!(buffer.sum(start, Place::new(end)), sum, "{start} to {end}");
+                assert_eq!(buffer.sum(start, BufferOffset::new(end)), sum, "{start} to {end}");
             }
         }
     }
@@ -177,7 +177,7 @@ mod tests {
         let mut bytes = [0_u8; 40];
         let buffer = Buffer::new(&mut bytes);
         let words = [(0, u64::from_le_bytes(*b"abcdefgh")), (3, u64::from_le_bytes(*b"ijklmnop"))];
-        assert_eq!(buffer.pen().put(Place::new(1), words, 5).at(), 6);
+        assert_eq!(buffer.pen().put(BufferOffset::new(1), words, 5).at(), 6);
         assert_eq!(&buffer.finish()[1..12], b"abcijklmnop");
     }
 }

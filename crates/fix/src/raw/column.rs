@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 /// Up to `N` values with a presence bit each; `WORDS` is `N / 64`, rounded up.
 #[derive(Clone, Copy)]
-pub(crate) struct Column<T: Copy, const N: usize, const WORDS: usize> {
+pub(crate) struct SlotColumn<T: Copy, const N: usize, const WORDS: usize> {
     /// A slot whose bit is set has been written.
     present: [u64; WORDS],
     slots: [MaybeUninit<T>; N],
@@ -13,7 +13,7 @@ pub(crate) struct Column<T: Copy, const N: usize, const WORDS: usize> {
 
 /// A column during a series of writes: its bits are in registers and are stored at the end.
 pub(crate) struct Filling<'c, T: Copy, const N: usize, const WORDS: usize> {
-    column: &'c mut Column<T, N, WORDS>,
+    column: &'c mut SlotColumn<T, N, WORDS>,
     /// A slot whose bit is set has been written.
     present: [u64; WORDS],
 }
@@ -40,7 +40,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Filling<'_, T, N, WORDS> {
     }
 }
 
-impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
+impl<T: Copy, const N: usize, const WORDS: usize> SlotColumn<T, N, WORDS> {
     /// Creates an empty column.
     #[inline(always)]
     pub(crate) const fn new() -> Self {
@@ -109,13 +109,17 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
     }
 }
 
-impl<T: Copy + PartialEq, const N: usize, const WORDS: usize> PartialEq for Column<T, N, WORDS> {
+impl<T: Copy + PartialEq, const N: usize, const WORDS: usize> PartialEq
+    for SlotColumn<T, N, WORDS>
+{
     fn eq(&self, other: &Self) -> bool {
         self.present == other.present && (0..N).all(|slot| self.at(slot) == other.at(slot))
     }
 }
 
-impl<T: Copy + fmt::Debug, const N: usize, const WORDS: usize> fmt::Debug for Column<T, N, WORDS> {
+impl<T: Copy + fmt::Debug, const N: usize, const WORDS: usize> fmt::Debug
+    for SlotColumn<T, N, WORDS>
+{
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let present = (0..N).filter_map(|slot| Some((slot, self.at(slot)?)));
         out.debug_map().entries(present).finish()
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_slot_that_is_not_there_is_left_alone() {
-        let mut column = Column::<u64, 64, 1>::new();
+        let mut column = SlotColumn::<u64, 64, 1>::new();
         column.set(63, 7);
         column.set(64, 8);
         column.remove(64);
@@ -139,7 +143,7 @@ mod tests {
 
     #[test]
     fn only_what_was_written_is_there() {
-        let mut column = Column::<u64, 70, 2>::new();
+        let mut column = SlotColumn::<u64, 70, 2>::new();
         assert_eq!((0..80).find_map(|slot| column.at(slot)), None);
         let mut filling = column.filling();
         assert!(!filling.put(69, 7));

@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::long_tags::Lanes;
+use super::long_tags::IndexColumns;
 use crate::reader::Index;
 
 /// Pointers to the columns. The index is borrowed, so they stay valid.
-pub(super) struct Columns<'i> {
+pub(super) struct ColumnPointers<'i> {
     pub(super) tags: *mut u32,
     pub(super) equals: *mut u32,
     /// Including the slot for the delimiter before the message.
@@ -16,14 +16,14 @@ pub(super) struct Columns<'i> {
     index: PhantomData<&'i mut Index>,
 }
 
-impl<'i> Columns<'i> {
+impl<'i> ColumnPointers<'i> {
     /// Returns the columns as slices.
-    pub(super) const fn lanes(&mut self) -> Lanes<'_> {
+    pub(super) const fn lanes(&mut self) -> IndexColumns<'_> {
         // SAFETY: `new` took the columns, each with this many numbers, from an index that stays
         // borrowed as long as `self` lives, and no other reference to them is alive while this one
         // is borrowed.
         unsafe {
-            Lanes {
+            IndexColumns {
                 tags: std::slice::from_raw_parts_mut(self.tags, self.capacity),
                 equals: std::slice::from_raw_parts(self.equals, self.capacity),
                 ends: std::slice::from_raw_parts(self.ends, self.capacity + 1),

@@ -7,17 +7,17 @@ const LINE: usize = 16;
 
 /// A vector of numbers that begins at a cache line.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lanes(Vec<Line>);
+pub(crate) struct Lanes(Vec<CacheLine>);
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Line([u32; LINE]);
+struct CacheLine([u32; LINE]);
 
 impl Lanes {
     /// Grows to at least `len` numbers; new ones are 0.
     pub(crate) fn grow(&mut self, len: usize) {
         let len = len.div_ceil(LINE).max(self.0.len());
-        self.0.resize(len, Line([0; LINE]));
+        self.0.resize(len, CacheLine([0; LINE]));
     }
 }
 
@@ -26,7 +26,7 @@ impl Deref for Lanes {
 
     #[inline(always)]
     fn deref(&self) -> &[u32] {
-        const { assert!(size_of::<Line>() == size_of::<[u32; LINE]>(), "nothing between lines") };
+        const { assert!(size_of::<CacheLine>() == size_of::<[u32; LINE]>(), "nothing between lines") };
         // SAFETY: a line is sixteen numbers, and lines are contiguous without padding.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE) }
     }
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn numbers_stay_where_lanes_grow_and_begin_with_a_line() {
         let mut lanes = Lanes::default();
-        assert_eq!(*lanes, []);
+        assert!(lanes.is_empty());
         lanes.grow(17);
         lanes[31] = 7;
         lanes.grow(1);

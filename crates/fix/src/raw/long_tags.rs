@@ -1,9 +1,9 @@
 //! Tags of five to nine digits, which are too long for a lane and are parsed one by one.
 
-use crate::reader::{Filter, parse_tag};
+use crate::reader::{TagFilter, parse_tag};
 
 /// The columns of an index; the tags are to be written.
-pub(super) struct Lanes<'i> {
+pub(super) struct IndexColumns<'i> {
     pub(super) tags: &'i mut [u32],
     pub(super) equals: &'i [u32],
     /// Including the slot for the delimiter before the message.
@@ -16,10 +16,10 @@ pub(super) struct Lanes<'i> {
 #[inline(never)]
 pub(super) fn read(
     bytes: &[u8],
-    lanes: Lanes<'_>,
+    lanes: IndexColumns<'_>,
     at: usize,
     mut odd: u32,
-    filter: &Filter,
+    filter: &TagFilter,
 ) -> Option<bool> {
     let mut may_hold_data = false;
     while odd != 0 {

@@ -2,12 +2,12 @@
 
 /// State carried from one block to the next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Marks {
+pub(super) struct BlockCarry {
     /// 1 if a field begins with the next block, or began earlier and still lacks its `=`.
     begun: u64,
 }
 
-impl Marks {
+impl BlockCarry {
     /// Creates the state before the first block: a field begins there.
     pub(super) const fn new() -> Self {
         Self { begun: 1 }
@@ -37,7 +37,7 @@ mod tests {
             text.chars().enumerate().fold(0, |m, (at, c)| m | u64::from(c == wanted) << at)
         };
         let text = "8=a=b|12=|x|=|9=";
-        let mut marks = Marks::new();
+        let mut marks = BlockCarry::new();
         let found = marks.first_equals(mask(text, '|'), mask(text, '='));
         // The field without `=` merges with its neighbour, so one bit is missing.
         assert_eq!(found, mask("_=______=______=", '='));
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_tag_may_lie_across_two_blocks() {
-        let mut marks = Marks::new();
+        let mut marks = BlockCarry::new();
         assert_eq!(marks.first_equals(1 << 62, 1 << 1), 1 << 1);
         assert_eq!(marks.first_equals(1 << 63, 1 << 2 | 1 << 5), 1 << 2);
         assert_eq!(marks.first_equals(0, 1 << 1), 1 << 1);

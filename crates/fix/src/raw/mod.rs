@@ -18,26 +18,26 @@ mod column;
 #[cfg(target_arch = "x86_64")]
 mod columns;
 mod delimiters;
-#[cfg(not(target_arch = "x86_64"))]
-mod elsewhere;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod long_tags;
 #[cfg(target_arch = "x86_64")]
 mod marks;
+#[cfg(not(target_arch = "x86_64"))]
+mod no_avx;
 mod plan;
 mod sum;
 #[cfg(target_arch = "x86_64")]
 mod values;
 
-pub(crate) use block::{BLOCK_LEN, Block};
-pub(crate) use buffer::{Buffer, Pen, Place, WINDOW};
-pub(crate) use column::{Column, Filling};
+pub(crate) use block::{BLOCK_LEN, DelimiterBlock};
+pub(crate) use buffer::{Buffer, BufferOffset, Pen, WINDOW};
+pub(crate) use column::{Filling, SlotColumn};
 pub(crate) use delimiters::delimiters_in;
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use elsewhere::{Avx2, Avx512};
 pub(crate) use lanes::Lanes;
-pub(crate) use plan::{Plan, Reading};
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use no_avx::{Avx2, Avx512};
+pub(crate) use plan::{TagPlan, ValueFormat};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx2::Avx2, avx512::Avx512};
 
@@ -50,7 +50,7 @@ const BLOCK: usize = BLOCK_LEN;
 
 /// The result of a pass over a plain message, besides its fields.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scan {
+pub(crate) struct MessageScan {
     /// Sum of all bytes, modulo 256 or more.
     pub sum: u32,
     /// True if one of the tags may be that of a length field of data.
@@ -59,12 +59,12 @@ pub(crate) struct Scan {
 
 /// The outcome of a pass.
 #[cfg(target_arch = "x86_64")]
-enum Outcome {
+enum ScanOutcome {
     /// The columns are too short.
     NeedRoom,
     /// The message is not plain.
     Odd,
-    Plain(Scan),
+    Plain(MessageScan),
 }
 
 /// Runs `scan`, and repeats it with longer columns if they are too short. `None` if the message is
@@ -75,22 +75,22 @@ fn with_room(
     bytes: &[u8],
     index: &mut Index,
     fields_max: usize,
-    mut scan: impl FnMut(&mut Index) -> Outcome,
-) -> Option<Scan> {
+    mut scan: impl FnMut(&mut Index) -> ScanOutcome,
+) -> Option<MessageScan> {
     // Positions are 32 bits wide, and signed in some lanes.
     if bytes.len() > i32::MAX as usize {
         return None;
     }
     loop {
         match scan(index) {
-            Outcome::Plain(found) => return (index.len <= fields_max).then_some(found),
-            Outcome::Odd => return None,
+            ScanOutcome::Plain(found) => return (index.len <= fields_max).then_some(found),
+            ScanOutcome::Odd => return None,
             // Columns for more fields than allowed are not allocated: the message is refused
             // anyway.
-            Outcome::NeedRoom if index.capacity() > fields_max.saturating_add(2 * BLOCK) => {
+            ScanOutcome::NeedRoom if index.capacity() > fields_max.saturating_add(2 * BLOCK) => {
                 return None;
             }
-            Outcome::NeedRoom => index.grow(),
+            ScanOutcome::NeedRoom => index.grow(),
         }
     }
 }

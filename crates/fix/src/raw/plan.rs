@@ -16,7 +16,7 @@ const MOMENT_LEN: u32 = 17;
 
 /// How to read the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum ValueFormat {
     /// As text, which must not be empty.
     Text,
     /// One byte, as a value.
@@ -37,23 +37,23 @@ pub(crate) enum Reading {
 /// the number of slots.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
-pub(crate) struct Plan {
-    pub(super) tags: Numbers,
+pub(crate) struct TagPlan {
+    pub(super) tags: FieldNumbers,
     /// Minimum distance from `=` to the end of the value.
-    pub(super) span_min: Numbers,
+    pub(super) span_min: FieldNumbers,
     /// Maximum excess over that distance. Unsigned comparison rejects shorter values too: a
     /// negative difference is larger than any message.
-    pub(super) longer_max: Numbers,
+    pub(super) longer_max: FieldNumbers,
     /// Number of tags; the tag after the fields may be among them.
     pub(super) tag_count: usize,
     /// Bitmaps of the tags, and of the fields.
     pub(super) tagged: [u16; 2],
     pub(super) used: [u16; 2],
-    pub(super) texts: Vec<Target>,
-    pub(super) chars: Vec<Target>,
+    pub(super) texts: Vec<ValueTarget>,
+    pub(super) chars: Vec<ValueTarget>,
     /// Numbers; true for integers, which have no decimal point.
-    pub(super) numbers: Vec<(Target, bool)>,
-    pub(super) moments: Vec<(Target, Minute)>,
+    pub(super) numbers: Vec<(ValueTarget, bool)>,
+    pub(super) moments: Vec<(ValueTarget, Minute)>,
     /// Required numbers of slots.
     pub(super) text_slots: usize,
     pub(super) value_slots: usize,
@@ -65,28 +65,28 @@ pub(crate) struct Plan {
 /// A number for each field, aligned to cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Numbers(pub(super) [u32; FIELDS_MAX]);
+pub(super) struct FieldNumbers(pub(super) [u32; FIELDS_MAX]);
 
 /// A field and its slot.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no engine reads it"))]
-pub(super) struct Target {
+pub(super) struct ValueTarget {
     pub(super) at: u16,
     /// Offset of the slot in bytes.
     pub(super) offset: u16,
 }
 
-impl Plan {
+impl TagPlan {
     /// Creates the plan of a message that begins with these tags. The fields, with their reading
     /// and slot, belong to all tags or to all but the last. `None` if there are too many.
-    pub(crate) fn new(tags: &[u32], fields: &[(Reading, usize)]) -> Option<Self> {
+    pub(crate) fn new(tags: &[u32], fields: &[(ValueFormat, usize)]) -> Option<Self> {
         if tags.len() > FIELDS_MAX || fields.len() > tags.len() {
             return None;
         }
         let mut plan = Self {
-            tags: Numbers([0; FIELDS_MAX]),
-            span_min: Numbers([1; FIELDS_MAX]),
-            longer_max: Numbers([i32::MAX as u32; FIELDS_MAX]),
+            tags: FieldNumbers([0; FIELDS_MAX]),
+            span_min: FieldNumbers([1; FIELDS_MAX]),
+            longer_max: FieldNumbers([i32::MAX as u32; FIELDS_MAX]),
             tag_count: tags.len(),
             tagged: halves(tags.len()),
             used: halves(fields.len()),
@@ -106,29 +106,29 @@ impl Plan {
         Some(plan)
     }
 
-    fn add(&mut self, at: usize, reading: Reading, slot: usize) -> Option<()> {
+    fn add(&mut self, at: usize, reading: ValueFormat, slot: usize) -> Option<()> {
         let (bits, slots) = match reading {
-            Reading::Other => return Some(()),
-            Reading::Text => (&mut self.text_bits, &mut self.text_slots),
+            ValueFormat::Other => return Some(()),
+            ValueFormat::Text => (&mut self.text_bits, &mut self.text_slots),
             _ => (&mut self.value_bits, &mut self.value_slots),
         };
         *bits.get_mut(slot / 64)? |= 1 << (slot % 64);
         *slots = (*slots).max(slot + 1);
-        let target = Target { at: at as u16, offset: u16::try_from(slot * SLOT).ok()? };
+        let target = ValueTarget { at: at as u16, offset: u16::try_from(slot * SLOT).ok()? };
         match reading {
-            Reading::Text => {
+            ValueFormat::Text => {
                 self.span_min.0[at] = 2;
                 self.texts.push(target);
             }
-            Reading::Char => {
+            ValueFormat::Char => {
                 (self.span_min.0[at], self.longer_max.0[at]) = (2, 0);
                 self.chars.push(target);
             }
-            Reading::Moment => {
+            ValueFormat::Moment => {
                 self.span_min.0[at] = 1 + MOMENT_LEN;
                 self.moments.push((target, Minute::default()));
             }
-            reading => self.numbers.push((target, reading == Reading::Integer)),
+            reading => self.numbers.push((target, reading == ValueFormat::Integer)),
         }
         Some(())
     }
@@ -151,15 +151,15 @@ mod tests {
 
     #[test]
     fn a_plan_has_its_limits() {
-        let fields = [(Reading::Decimal, 3); FIELDS_MAX];
-        let plan = Plan::new(&[1; FIELDS_MAX], &fields).expect("fits");
+        let fields = [(ValueFormat::Decimal, 3); FIELDS_MAX];
+        let plan = TagPlan::new(&[1; FIELDS_MAX], &fields).expect("fits");
         assert_eq!((plan.numbers.len(), plan.value_slots, plan.value_bits[0]), (32, 4, 8));
         assert_eq!((plan.used, halves(17)), ([u16::MAX; 2], [u16::MAX, 1]));
-        assert!(Plan::new(&[1; FIELDS_MAX + 1], &fields).is_none());
-        assert!(Plan::new(&[1; FIELDS_MAX - 1], &fields).is_none());
+        assert!(TagPlan::new(&[1; FIELDS_MAX + 1], &fields).is_none());
+        assert!(TagPlan::new(&[1; FIELDS_MAX - 1], &fields).is_none());
         for (slot, fits) in [(255, true), (256, false), (65_536, false)] {
-            assert_eq!(Plan::new(&[1], &[(Reading::Text, slot)]).is_some(), fits);
-            assert!(Plan::new(&[1], &[(Reading::Other, slot)]).is_some());
+            assert_eq!(TagPlan::new(&[1], &[(ValueFormat::Text, slot)]).is_some(), fits);
+            assert!(TagPlan::new(&[1], &[(ValueFormat::Other, slot)]).is_some());
         }
     }
 }

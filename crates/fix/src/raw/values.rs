@@ -4,15 +4,15 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::plan::{Numbers, Plan, SLOT, Target, WORDS};
-use super::{Avx512, Column};
+use super::plan::{FieldNumbers, SLOT, TagPlan, ValueTarget, WORDS};
+use super::{Avx512, SlotColumn};
 use crate::digits::{ZEROS, are_digits};
 use crate::reader::Index;
 
 const LANES: usize = 16;
 
 /// A value other than text.
-type Words = (u64, u64);
+type ValueWords = (u64, u64);
 
 impl Avx512 {
     /// Fills slots by a plan from the field at `start` on; `None` if the message has other tags, or
@@ -23,11 +23,11 @@ impl Avx512 {
     #[inline(always)]
     pub(crate) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         self,
-        plan: &Plan,
+        plan: &TagPlan,
         (bytes, index): (&'m [u8], &Index),
         start: usize,
-        texts: &mut Column<&'m [u8], T, TW>,
-        values: &mut Column<Words, V, VW>,
+        texts: &mut SlotColumn<&'m [u8], T, TW>,
+        values: &mut SlotColumn<ValueWords, V, VW>,
     ) -> Option<u64> {
         if T < plan.text_slots || V < plan.value_slots {
             return None;
@@ -58,7 +58,7 @@ const fn add_bits<const W: usize>(present: &mut [u64; W], bits: &[u64; WORDS]) {
 
 /// The index of a message from a field on; it has at least as many fields as the plan has tags.
 #[derive(Clone, Copy)]
-struct Fields<'m> {
+struct IndexedFields<'m> {
     bytes: &'m [u8],
     tags: *const u32,
     equals: *const u32,
@@ -68,7 +68,7 @@ struct Fields<'m> {
 /// Loads sixteen numbers.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(Numbers(numbers): &Numbers, half: usize) -> __m512i {
+fn load(FieldNumbers(numbers): &FieldNumbers, half: usize) -> __m512i {
     let (lanes, _) = numbers.as_chunks::<LANES>();
     // SAFETY: the reference is valid for 64 bytes and the load has no alignment.
     unsafe { _mm512_loadu_si512(lanes[half % 2].as_ptr().cast()) }
@@ -81,7 +81,7 @@ fn load(Numbers(numbers): &Numbers, half: usize) -> __m512i {
 /// The columns must have at least as many fields as the plan has tags.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
-unsafe fn are_as_planned(plan: &Plan, half: usize, fields: Fields<'_>) -> bool {
+unsafe fn are_as_planned(plan: &TagPlan, half: usize, fields: IndexedFields<'_>) -> bool {
     let (tagged, used) = (plan.tagged[half % 2], plan.used[half % 2]);
     // SAFETY: the mask has a bit for each of the plan's tags in this half, and there are as many
     // numbers; others are not read.
@@ -106,12 +106,12 @@ unsafe fn are_as_planned(plan: &Plan, half: usize, fields: Fields<'_>) -> bool {
     enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 )]
 unsafe fn fill<'m>(
-    plan: &Plan,
+    plan: &TagPlan,
     bytes: &'m [u8],
     index: &Index,
     start: usize,
     texts: *mut MaybeUninit<&'m [u8]>,
-    values: *mut MaybeUninit<Words>,
+    values: *mut MaybeUninit<ValueWords>,
 ) -> Option<u64> {
     let len = index.len.min(index.capacity());
     if start > len || len - start < plan.tag_count || bytes.len() > i32::MAX as usize {
@@ -122,7 +122,7 @@ unsafe fn fill<'m>(
     // column has one more before the first field.
     let fields = unsafe {
         let (tags, equals) = (tags.add(start), equals.add(start));
-        Fields { bytes, tags, equals, ends: index.ends.as_ptr().add(start + 1) }
+        IndexedFields { bytes, tags, equals, ends: index.ends.as_ptr().add(start + 1) }
     };
     // SAFETY: as above.
     let are_planned = unsafe {
@@ -190,20 +190,20 @@ unsafe fn fill<'m>(
     Some(left)
 }
 
-impl Fields<'_> {
+impl IndexedFields<'_> {
     /// Returns offset and length of a target's value.
     ///
     /// # Safety
     /// It must refer to one of the fields.
     #[inline(always)]
-    unsafe fn value(self, Target { at, .. }: Target) -> (usize, usize) {
+    unsafe fn value(self, ValueTarget { at, .. }: ValueTarget) -> (usize, usize) {
         // SAFETY: the columns have at least as many entries as there are fields.
         let (equal, end) = unsafe { (*self.equals.add(at.into()), *self.ends.add(at.into())) };
         (equal as usize + 1, end.wrapping_sub(equal).wrapping_sub(1) as usize)
     }
 }
 
-impl Target {
+impl ValueTarget {
     /// Returns the slot.
     ///
     /// # Safety
@@ -217,7 +217,7 @@ impl Target {
 }
 
 /// Reads a number of two to eight characters with one point, in the highest bytes of a word with
-/// zeros before them. Returns the two words of a [`crate::Decimal`], digits and places, and true if
+/// zeros before them. Returns the two words of a [`crate::FixDecimal`], digits and places, and true if
 /// it is a valid number.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
@@ -249,21 +249,21 @@ fn eight_digits(digits: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Reading;
+    use super::super::ValueFormat;
     use super::*;
     use crate::reader::Reader;
     use tickwire_testing::{Need, skip};
 
-    type Outcome<'m> = (Option<u64>, Vec<(usize, &'m [u8])>, Vec<(usize, Words)>);
+    type Outcome<'m> = (Option<u64>, Vec<(usize, &'m [u8])>, Vec<(usize, ValueWords)>);
 
     /// Fills columns whose first slots are already present.
     fn filled<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         engine: Avx512,
-        plan: &Plan,
+        plan: &TagPlan,
         parts: (&'m [u8], &Index),
     ) -> Outcome<'m> {
         let (mut texts, mut values) =
-            (Column::<&[u8], T, TW>::new(), Column::<Words, V, VW>::new());
+            (SlotColumn::<&[u8], T, TW>::new(), SlotColumn::<ValueWords, V, VW>::new());
         texts.set(0, b"before");
         values.set(0, (7, 7));
         let left = engine.fill(plan, parts, 0, &mut texts, &mut values);
@@ -278,8 +278,9 @@ mod tests {
             return skip(Need::Machine, "this CPU has no AVX-512");
         };
         let readings =
-            [Reading::Other, Reading::Other, Reading::Other, Reading::Decimal].map(|how| (how, 0));
-        let plan = Plan::new(&[8, 9, 35, 44], &readings).expect("few fields");
+            [ValueFormat::Other, ValueFormat::Other, ValueFormat::Other, ValueFormat::Decimal]
+                .map(|how| (how, 0));
+        let plan = TagPlan::new(&[8, 9, 35, 44], &readings).expect("few fields");
         for text in ["57", "12345678", "298.075", ".5", "5.", "1234.567", ".1234567"] {
             let body = format!("35=0\u{1}44={text}\u{1}");
             let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len()).into_bytes();
@@ -301,8 +302,9 @@ mod tests {
         let bytes = b"8=FIX.4.2\x019=5\x0135=0\x0110=161\x01";
         let mut reader = Reader::new();
         let message = reader.decode(bytes).expect("well formed");
-        let (parts, readings) = (message.parts(), [(Reading::Text, 69), (Reading::Integer, 130)]);
-        let plan = Plan::new(&[8, 9], &readings).expect("few fields");
+        let (parts, readings) =
+            (message.parts(), [(ValueFormat::Text, 69), (ValueFormat::Integer, 130)]);
+        let plan = TagPlan::new(&[8, 9], &readings).expect("few fields");
         let before = (None, vec![(0, &b"before"[..])], vec![(0, (7, 7))]);
         assert_eq!(filled::<69, 2, 131, 3>(engine, &plan, parts), before);
         assert_eq!(filled::<70, 2, 130, 3>(engine, &plan, parts), before);

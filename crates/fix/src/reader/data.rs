@@ -51,15 +51,15 @@ const STANDARD: [(u32, u32); 40] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFields {
     pairs: Vec<(u32, u32)>,
-    filter: Filter,
+    filter: TagFilter,
 }
 
 /// A set of tags modulo 512, small enough for one register: no false negatives, few false
 /// positives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filter(pub(crate) [u32; 16]);
+pub(crate) struct TagFilter(pub(crate) [u32; 16]);
 
-impl Filter {
+impl TagFilter {
     /// True if the set may contain `tag`.
     #[inline]
     pub(crate) fn may_hold(&self, tag: u32) -> bool {
@@ -89,7 +89,7 @@ impl DataFields {
 
     /// Returns no pairs: every field ends at the next delimiter.
     pub const fn none() -> Self {
-        Self { pairs: Vec::new(), filter: Filter([0; 16]) }
+        Self { pairs: Vec::new(), filter: TagFilter([0; 16]) }
     }
 
     /// Adds the data field `data` with the length field `length`, or replaces the pair of that
@@ -122,7 +122,7 @@ impl DataFields {
         self.pairs.iter().copied()
     }
 
-    pub(crate) const fn filter(&self) -> &Filter {
+    pub(crate) const fn filter(&self) -> &TagFilter {
         &self.filter
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::{Message, Reader, Scanner, TRAILER_LEN, portable};
-use crate::error::{Error, ErrorKind};
+use super::{FieldScanner, FixMessage, Reader, TRAILER_LEN, portable};
+use crate::error::{FixError, FixErrorKind};
 
 /// A fault in the frame of a message. A session ignores such a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,21 +46,21 @@ impl Reader {
     /// For inspection: sessions must ignore messages that [`Reader::decode`] refuses.
     ///
     /// # Errors
-    /// [`ErrorKind::HeaderOrder`]: the message does not begin with BeginString, BodyLength and
-    /// MsgType, or does not end with a delimiter. [`ErrorKind::FieldCount`],
-    /// [`ErrorKind::MessageLength`].
+    /// [`FixErrorKind::HeaderOrder`]: the message does not begin with BeginString, BodyLength and
+    /// MsgType, or does not end with a delimiter. [`FixErrorKind::FieldCount`],
+    /// [`FixErrorKind::MessageLength`].
     pub fn examine<'b>(
         &mut self,
         bytes: &'b [u8],
-    ) -> Result<(Message<'b, '_>, Vec<FrameFault>), Error> {
-        let Scanner { limits, data_fields, .. } = &self.scanner;
+    ) -> Result<(FixMessage<'b, '_>, Vec<FrameFault>), FixError> {
+        let FieldScanner { limits, data_fields, .. } = &self.scanner;
         if bytes.len() > limits.message_len_max {
-            return Err(Error::new(ErrorKind::MessageLength, 0, bytes.len()));
+            return Err(FixError::new(FixErrorKind::MessageLength, 0, bytes.len()));
         }
         portable::scan(bytes, &mut self.index, data_fields, limits.fields_max)?;
         let index = &self.index;
         let &[8, 9, 35, ..] = index.tags() else {
-            return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));
+            return Err(FixError::new(FixErrorKind::HeaderOrder, 0, 0));
         };
         let last = index.len() - 1;
         let has_sum = index.tags()[last] == 10;
@@ -77,7 +77,7 @@ impl Reader {
         } else if bytes.len() - trailer != TRAILER_LEN || found != format!("{sum:03}").as_bytes() {
             faults.push(FrameFault::CheckSum { found: found.to_vec(), expected: sum });
         }
-        Ok((Message::new(bytes, &self.index), faults))
+        Ok((FixMessage::new(bytes, &self.index), faults))
     }
 }
 
@@ -85,7 +85,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn faults(text: &str) -> Result<Vec<String>, ErrorKind> {
+    fn faults(text: &str) -> Result<Vec<String>, FixErrorKind> {
         let bytes = text.replace('|', "\u{1}");
         let mut reader = Reader::new();
         let examined = reader.examine(bytes.as_bytes());
@@ -104,7 +104,7 @@ mod tests {
         let wanted = ["BodyLength (9) is x, expected 5", "CheckSum (10) is 1, expected 228"];
         assert_eq!(faults(both), Ok(wanted.map(str::to_owned).to_vec()));
         for text in ["", "8=FIX.4.2|35=0|9=5|10=161|", "8=FIX.4.2|9=5|35=0|10=161"] {
-            assert_eq!(faults(text), Err(ErrorKind::HeaderOrder), "{text}");
+            assert_eq!(faults(text), Err(FixErrorKind::HeaderOrder), "{text}");
         }
     }
 

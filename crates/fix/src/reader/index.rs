@@ -13,7 +13,7 @@ pub(crate) struct Index {
     /// message, at position -1.
     pub(crate) ends: Lanes,
     pub(crate) len: usize,
-    pub(crate) fault: Option<crate::error::Error>,
+    pub(crate) fault: Option<crate::error::FixError>,
 }
 
 impl Default for Index {

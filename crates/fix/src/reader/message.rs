@@ -1,7 +1,7 @@
 //! A decoded message: its bytes and the positions of its fields.
 
 use super::index::Index;
-use crate::error::Error;
+use crate::error::FixError;
 use crate::tag::Tag;
 use std::ops::Range;
 
@@ -43,12 +43,12 @@ impl<'b> Field<'b> {
 /// A message that is not garbled. It borrows its bytes (`'b`), as its fields do, and their index
 /// (`'i`), which belongs to the reader or the caller.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'b, 'i> {
+pub struct FixMessage<'b, 'i> {
     bytes: &'b [u8],
     index: &'i Index,
 }
 
-impl<'b, 'i> Message<'b, 'i> {
+impl<'b, 'i> FixMessage<'b, 'i> {
     #[inline]
     pub(super) const fn new(bytes: &'b [u8], index: &'i Index) -> Self {
         Self { bytes, index }
@@ -62,7 +62,7 @@ impl<'b, 'i> Message<'b, 'i> {
 
     /// Returns the first fault in a field, if any: the message is then invalid, but not garbled.
     #[inline]
-    pub const fn fault(&self) -> Option<Error> {
+    pub const fn fault(&self) -> Option<FixError> {
         self.index.fault
     }
 
@@ -110,7 +110,7 @@ impl<'b, 'i> Message<'b, 'i> {
         (index < self.len()).then(|| self.index.start(index) as u32)
     }
 
-    /// Returns the text before `=` in the field at `offset`, as in [`Error::offset`].
+    /// Returns the text before `=` in the field at `offset`, as in [`FixError::offset`].
     pub fn tag_text(&self, offset: u32) -> &'b [u8] {
         let field = self.bytes.get(offset as usize..).unwrap_or_default();
         let end = field.iter().position(|byte| matches!(byte, b'=' | &super::SOH));
@@ -255,7 +255,7 @@ fn short_tail(value: &[u8]) -> u64 {
 /// right.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'b, 'i> {
-    message: Message<'b, 'i>,
+    message: FixMessage<'b, 'i>,
     next: usize,
 }
 

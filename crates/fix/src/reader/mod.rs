@@ -1,12 +1,12 @@
 //! The reader: finds every field of a message in one pass that also sums its bytes.
 //!
-//! A [`Message`] borrows the caller's bytes and the reader's index; nothing is copied, and a warm
+//! A [`FixMessage`] borrows the caller's bytes and the reader's index; nothing is copied, and a warm
 //! reader allocates nothing. Fields and generated messages borrow only the bytes, so they outlive
 //! the next message. To keep whole messages, give each a separate [`FieldIndex`].
 //!
 //! Garbled messages are errors. A message that is whole but has a fault in a field (an invalid tag
 //! number, a data field with a wrong length) is decoded, so that its MsgSeqNum can be consumed;
-//! [`Message::fault`] returns the first fault.
+//! [`FixMessage::fault`] returns the first fault.
 
 mod data;
 mod examine;
@@ -17,12 +17,12 @@ mod words;
 
 pub use data::DataFields;
 pub use examine::FrameFault;
-pub use message::{Columns, Cursor, Field, Message};
-pub(crate) use {data::Filter, index::Index};
+pub use message::{Columns, Cursor, Field, FixMessage};
+pub(crate) use {data::TagFilter, index::Index};
 
 use crate::digits::{ZEROS, are_digits, eight_digits, short, triple};
-use crate::error::{Error, ErrorKind};
-use crate::limits::Limits;
+use crate::error::{FixError, FixErrorKind};
+use crate::limits::FixLimits;
 use crate::raw;
 
 /// The delimiter of fields.
@@ -40,46 +40,46 @@ const TRAILER_SUM: u32 = b'1' as u32 + b'0' as u32 * 4 + b'=' as u32 + SOH as u3
 
 /// The instruction set that finds the fields. Results are equal; only the speed differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Engine(Kind);
+pub struct ReaderEngine(EngineKind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum EngineKind {
     Portable,
     Avx2(raw::Avx2),
     Avx512(raw::Avx512),
 }
 
-impl Engine {
+impl ReaderEngine {
     /// Returns the engines that this machine supports, slowest first. The first is always portable.
     pub fn available() -> impl Iterator<Item = Self> {
-        let avx2 = raw::Avx2::detect().map(|token| Self(Kind::Avx2(token)));
-        let avx512 = raw::Avx512::detect().map(|token| Self(Kind::Avx512(token)));
-        [Some(Self(Kind::Portable)), avx2, avx512].into_iter().flatten()
+        let avx2 = raw::Avx2::detect().map(|token| Self(EngineKind::Avx2(token)));
+        let avx512 = raw::Avx512::detect().map(|token| Self(EngineKind::Avx512(token)));
+        [Some(Self(EngineKind::Portable)), avx2, avx512].into_iter().flatten()
     }
 
     /// Returns the fastest engine of this machine.
     pub fn detect() -> Self {
-        Self::available().last().unwrap_or(Self(Kind::Portable))
+        Self::available().last().unwrap_or(Self(EngineKind::Portable))
     }
 
     /// Returns the engine that runs on any machine.
     pub const fn portable() -> Self {
-        Self(Kind::Portable)
+        Self(EngineKind::Portable)
     }
 
     /// Returns the engine's name: `portable`, `avx2` or `avx512`.
     pub const fn name(self) -> &'static str {
         match self.0 {
-            Kind::Portable => "portable",
-            Kind::Avx2(_) => "avx2",
-            Kind::Avx512(_) => "avx512",
+            EngineKind::Portable => "portable",
+            EngineKind::Avx2(_) => "avx2",
+            EngineKind::Avx512(_) => "avx512",
         }
     }
 
     /// Returns the proof that this machine has AVX-512 if this is its engine.
     pub(crate) const fn avx512(self) -> Option<raw::Avx512> {
         match self.0 {
-            Kind::Avx512(token) => Some(token),
+            EngineKind::Avx512(token) => Some(token),
             _ => None,
         }
     }
@@ -88,7 +88,7 @@ impl Engine {
 /// Decodes messages, one at a time, with a reusable index.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    scanner: Scanner,
+    scanner: FieldScanner,
     index: Index,
 }
 
@@ -103,15 +103,15 @@ impl Reader {
     }
 
     /// Sets the engine. For tests and measurements; the default is the fastest.
-    pub fn engine(mut self, engine: Engine) -> Self {
+    pub fn engine(mut self, engine: ReaderEngine) -> Self {
         self.scanner.engine = engine;
         self
     }
 
     /// Sets the limits. A length above 2 GiB counts as 2 GiB, because offsets are 32 bits wide.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: FixLimits) -> Self {
         let message_len_max = limits.message_len_max.min(i32::MAX as usize);
-        self.scanner.limits = Limits { message_len_max, ..limits };
+        self.scanner.limits = FixLimits { message_len_max, ..limits };
         self
     }
 
@@ -126,14 +126,14 @@ impl Reader {
     /// as long as the bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::HeaderOrder`], [`ErrorKind::BodyLength`], [`ErrorKind::CheckSum`],
-    /// [`ErrorKind::FieldCount`], [`ErrorKind::MessageLength`]: the message is garbled.
+    /// [`FixErrorKind::HeaderOrder`], [`FixErrorKind::BodyLength`], [`FixErrorKind::CheckSum`],
+    /// [`FixErrorKind::FieldCount`], [`FixErrorKind::MessageLength`]: the message is garbled.
     #[inline(always)]
-    pub fn decode<'b>(&mut self, bytes: &'b [u8]) -> Result<Message<'b, '_>, Error> {
+    pub fn decode<'b>(&mut self, bytes: &'b [u8]) -> Result<FixMessage<'b, '_>, FixError> {
         // Inlined into the caller so that the message is in registers: a result in memory would
         // cause a stall.
         self.scanner.scan(bytes, &mut self.index)?;
-        Ok(Message::new(bytes, &self.index))
+        Ok(FixMessage::new(bytes, &self.index))
     }
 
     /// Decodes as [`Self::decode`], with the caller's index: several messages may exist at once,
@@ -151,7 +151,7 @@ impl Reader {
     /// };
     /// assert_eq!((first.msg_type(), second.msg_type()), (&b"0"[..], &b"1"[..]));
     /// assert_eq!(second.field(Tag(112)).map(|field| field.value), Some(&b"x"[..]));
-    /// # Ok::<(), tickwire_fix::Error>(())
+    /// # Ok::<(), tickwire_fix::FixError>(())
     /// ```
     ///
     /// # Errors
@@ -161,43 +161,43 @@ impl Reader {
         &self,
         bytes: &'b [u8],
         index: &'i mut FieldIndex,
-    ) -> Result<Message<'b, 'i>, Error> {
+    ) -> Result<FixMessage<'b, 'i>, FixError> {
         self.scanner.scan(bytes, &mut index.0)?;
-        Ok(Message::new(bytes, &index.0))
+        Ok(FixMessage::new(bytes, &index.0))
     }
 }
 
 /// A reader without its index.
 #[derive(Clone, Debug)]
-struct Scanner {
-    engine: Engine,
-    limits: Limits,
+struct FieldScanner {
+    engine: ReaderEngine,
+    limits: FixLimits,
     data_fields: DataFields,
 }
 
-impl Default for Scanner {
+impl Default for FieldScanner {
     fn default() -> Self {
         Self {
-            engine: Engine::detect(),
-            limits: Limits::default(),
+            engine: ReaderEngine::detect(),
+            limits: FixLimits::default(),
             data_fields: DataFields::standard(),
         }
     }
 }
 
-impl Scanner {
+impl FieldScanner {
     /// Finds the fields and checks the frame.
-    fn scan(&self, bytes: &[u8], index: &mut Index) -> Result<(), Error> {
+    fn scan(&self, bytes: &[u8], index: &mut Index) -> Result<(), FixError> {
         if bytes.len() > self.limits.message_len_max {
-            return Err(Error::new(ErrorKind::MessageLength, 0, bytes.len()));
+            return Err(FixError::new(FixErrorKind::MessageLength, 0, bytes.len()));
         }
         let fields_max = self.limits.fields_max;
         index.clear();
         let filter = self.data_fields.filter();
         let scan = match self.engine.0 {
-            Kind::Portable => words::scan(bytes, index, fields_max, filter),
-            Kind::Avx2(token) => token.scan(bytes, index, fields_max, filter),
-            Kind::Avx512(token) => token.scan(bytes, index, fields_max, filter),
+            EngineKind::Portable => words::scan(bytes, index, fields_max, filter),
+            EngineKind::Avx2(token) => token.scan(bytes, index, fields_max, filter),
+            EngineKind::Avx512(token) => token.scan(bytes, index, fields_max, filter),
         };
         let sum = match scan {
             // The engines ignore data fields, so the index may be wrong because of one.
@@ -210,29 +210,29 @@ impl Scanner {
 
 /// Checks the frame: first three tags, BodyLength, CheckSum. `sum` is the sum of all bytes.
 #[inline]
-fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), Error> {
+fn verify(bytes: &[u8], index: &Index, sum: u32) -> Result<(), FixError> {
     let &[8, 9, 35, ..] = index.tags() else {
-        return Err(Error::new(ErrorKind::HeaderOrder, 0, 0));
+        return Err(FixError::new(FixErrorKind::HeaderOrder, 0, 0));
     };
     let trailer = bytes.len().saturating_sub(TRAILER_LEN);
     let tail = bytes.last_chunk().map_or(0, |tail| u64::from_le_bytes(*tail));
     let last = index.len() - 1;
     if tail & TRAILER_MASK != TRAILER || index.tags()[last] != 10 || index.start(last) != trailer {
-        return Err(Error::new(ErrorKind::HeaderOrder, 10, trailer));
+        return Err(FixError::new(FixErrorKind::HeaderOrder, 10, trailer));
     }
     let text = (tail >> 32) as u32 & 0x00FF_FFFF;
     // `sum` includes the trailer: its constant bytes and digits are subtracted. A text with another
     // sum or with a non-digit differs from the digits of the result.
     let digit_sum = (text ^ 0x0030_3030).wrapping_mul(0x0001_0101) >> 16 & 0xFF;
     if text != triple(sum.wrapping_sub(TRAILER_SUM + digit_sum) & 0xFF) {
-        return Err(Error::new(ErrorKind::CheckSum, 10, trailer));
+        return Err(FixError::new(FixErrorKind::CheckSum, 10, trailer));
     }
     let body = index.start(2);
     let expected = trailer - body;
     if !is_body_length(bytes, index, body, expected)
         && body_length(bytes, index, body) != Some(expected)
     {
-        return Err(Error::new(ErrorKind::BodyLength, 9, index.start(1)));
+        return Err(FixError::new(FixErrorKind::BodyLength, 9, index.start(1)));
     }
     Ok(())
 }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     fn each_engine(check: impl Fn(Reader)) {
-        for engine in Engine::available() {
+        for engine in ReaderEngine::available() {
             check(Reader::new().engine(engine));
         }
     }
@@ -309,11 +309,11 @@ mod tests {
         let bytes = framed("35=0|49=A|56=B|34=1|");
         each_engine(|reader| {
             let limited = |message_len_max: usize| {
-                let limits = Limits { message_len_max, ..Limits::default() };
+                let limits = FixLimits { message_len_max, ..FixLimits::default() };
                 reader.clone().limits(limits).decode(&bytes).map(drop).map_err(|error| error.kind)
             };
             assert_eq!(limited(bytes.len()), Ok(()));
-            assert_eq!(limited(bytes.len() - 1), Err(ErrorKind::MessageLength));
+            assert_eq!(limited(bytes.len() - 1), Err(FixErrorKind::MessageLength));
         });
     }
 
@@ -352,13 +352,16 @@ mod tests {
     #[test]
     fn garbled_messages_are_errors() {
         let good = framed("35=0|49=A|56=B|34=1|");
-        let cases: [(Vec<u8>, ErrorKind); 6] = [
-            (Vec::new(), ErrorKind::HeaderOrder),
-            (good[1..].to_vec(), ErrorKind::HeaderOrder),
-            (good[..good.len() - 1].to_vec(), ErrorKind::HeaderOrder),
-            (framed("34=1|35=0|49=A|"), ErrorKind::HeaderOrder),
-            (String::from_utf8_lossy(&good).replace("49=A", "49=B").into(), ErrorKind::CheckSum),
-            (String::from_utf8_lossy(&good).replace("9=20", "9=02").into(), ErrorKind::BodyLength),
+        let cases: [(Vec<u8>, FixErrorKind); 6] = [
+            (Vec::new(), FixErrorKind::HeaderOrder),
+            (good[1..].to_vec(), FixErrorKind::HeaderOrder),
+            (good[..good.len() - 1].to_vec(), FixErrorKind::HeaderOrder),
+            (framed("34=1|35=0|49=A|"), FixErrorKind::HeaderOrder),
+            (String::from_utf8_lossy(&good).replace("49=A", "49=B").into(), FixErrorKind::CheckSum),
+            (
+                String::from_utf8_lossy(&good).replace("9=20", "9=02").into(),
+                FixErrorKind::BodyLength,
+            ),
         ];
         each_engine(|mut reader| {
             for (bytes, kind) in &cases {
@@ -382,7 +385,7 @@ mod tests {
                     bytes.extend_from_slice(format!("10={sum:03}\u{1}").as_bytes());
                     each_engine(|mut reader| {
                         let kind = reader.decode(&bytes).err().map(|error| error.kind);
-                        assert_eq!(kind, (!is_right).then_some(ErrorKind::BodyLength));
+                        assert_eq!(kind, (!is_right).then_some(FixErrorKind::BodyLength));
                     });
                 }
             }
@@ -410,18 +413,18 @@ mod tests {
     #[test]
     fn a_fault_in_a_field_leaves_the_message_readable() {
         let cases = [
-            ("35=0|34=7|-1=HI|", ErrorKind::TagSyntax),
-            ("35=0|34=7|0=HI|", ErrorKind::TagSyntax),
-            ("35=0|34=7|012=HI|", ErrorKind::TagSyntax),
-            ("35=0|34=7|=HI|", ErrorKind::TagSyntax),
-            ("35=0|34=7|4garbled9=HI|", ErrorKind::TagSyntax),
-            ("35=0|34=7|12345678901=HI|", ErrorKind::TagSyntax),
-            ("35=0|34=7|no equals sign|", ErrorKind::FieldDelimiter),
-            ("35=0|34=7||", ErrorKind::FieldDelimiter),
-            ("35=0|34=7|||95=1|96=x|", ErrorKind::FieldDelimiter),
-            ("35=0|34=7|95=9|96=abc|", ErrorKind::DataLength),
-            ("35=0|34=7|95=x|96=abc|", ErrorKind::DataLength),
-            ("35=0|34=7|95=3|58=abc|", ErrorKind::DataLength),
+            ("35=0|34=7|-1=HI|", FixErrorKind::TagSyntax),
+            ("35=0|34=7|0=HI|", FixErrorKind::TagSyntax),
+            ("35=0|34=7|012=HI|", FixErrorKind::TagSyntax),
+            ("35=0|34=7|=HI|", FixErrorKind::TagSyntax),
+            ("35=0|34=7|4garbled9=HI|", FixErrorKind::TagSyntax),
+            ("35=0|34=7|12345678901=HI|", FixErrorKind::TagSyntax),
+            ("35=0|34=7|no equals sign|", FixErrorKind::FieldDelimiter),
+            ("35=0|34=7||", FixErrorKind::FieldDelimiter),
+            ("35=0|34=7|||95=1|96=x|", FixErrorKind::FieldDelimiter),
+            ("35=0|34=7|95=9|96=abc|", FixErrorKind::DataLength),
+            ("35=0|34=7|95=x|96=abc|", FixErrorKind::DataLength),
+            ("35=0|34=7|95=3|58=abc|", FixErrorKind::DataLength),
         ];
         each_engine(|mut reader| {
             for (body, kind) in cases {
@@ -450,12 +453,12 @@ mod tests {
     fn limits_hold() {
         let bytes = framed("35=0|49=A|56=B|34=1|");
         each_engine(|reader| {
-            let limits = Limits { fields_max: 3, ..Limits::default() };
+            let limits = FixLimits { fields_max: 3, ..FixLimits::default() };
             let error = reader.clone().limits(limits).decode(&bytes).expect_err("seven fields");
-            assert_eq!(error.kind, ErrorKind::FieldCount);
-            let limits = Limits { message_len_max: 10, ..Limits::default() };
+            assert_eq!(error.kind, FixErrorKind::FieldCount);
+            let limits = FixLimits { message_len_max: 10, ..FixLimits::default() };
             let error = reader.limits(limits).decode(&bytes).expect_err("longer than 10");
-            assert_eq!(error.kind, ErrorKind::MessageLength);
+            assert_eq!(error.kind, FixErrorKind::MessageLength);
         });
     }
 

@@ -4,7 +4,7 @@
 use super::data::DataFields;
 use super::index::Index;
 use super::{SOH, TAG_DIGITS_MAX, parse_length};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FixError, FixErrorKind};
 
 /// Fills `index` and returns the sum of all bytes.
 #[inline(never)]
@@ -13,17 +13,17 @@ pub(super) fn scan(
     index: &mut Index,
     data_fields: &DataFields,
     fields_max: usize,
-) -> Result<u32, Error> {
+) -> Result<u32, FixError> {
     index.clear();
     let mut data = None;
     let mut start = 0;
     while start < bytes.len() {
         if index.len() == fields_max {
-            return Err(Error::new(ErrorKind::FieldCount, 0, start));
+            return Err(FixError::new(FixErrorKind::FieldCount, 0, start));
         }
         let Some((tag, equal)) = scan_tag(&bytes[start..]) else {
             let Some(len) = find_delimiter(&bytes[start..]) else {
-                return Err(Error::new(ErrorKind::HeaderOrder, 0, start));
+                return Err(FixError::new(FixErrorKind::HeaderOrder, 0, start));
             };
             note(index, without_number(&bytes[start..start + len], start));
             let equal = bytes[start..start + len].iter().position(|byte| *byte == b'=');
@@ -42,18 +42,18 @@ pub(super) fn scan(
                 if data_tag == tag && bytes.get(len + value) == Some(&SOH) {
                     Some(len)
                 } else {
-                    note(index, Error::new(ErrorKind::DataLength, length_tag, start));
+                    note(index, FixError::new(FixErrorKind::DataLength, length_tag, start));
                     find_delimiter(&bytes[value..])
                 }
             }
         };
         let Some(len) = len else {
-            return Err(Error::new(ErrorKind::HeaderOrder, tag, start));
+            return Err(FixError::new(FixErrorKind::HeaderOrder, tag, start));
         };
         if let Some(data_tag) = data_fields.data_of(tag) {
             match parse_length(&bytes[value..value + len]) {
                 Some(data_len) => data = Some((tag, data_tag, data_len)),
-                None => note(index, Error::new(ErrorKind::DataLength, tag, start)),
+                None => note(index, FixError::new(FixErrorKind::DataLength, tag, start)),
             }
         }
         index.push(tag, value - 1, value + len);
@@ -85,12 +85,13 @@ fn find_delimiter(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Returns the error of a field with an invalid tag number.
-fn without_number(field: &[u8], start: usize) -> Error {
-    let kind = if field.contains(&b'=') { ErrorKind::TagSyntax } else { ErrorKind::FieldDelimiter };
-    Error::new(kind, 0, start)
+fn without_number(field: &[u8], start: usize) -> FixError {
+    let kind =
+        if field.contains(&b'=') { FixErrorKind::TagSyntax } else { FixErrorKind::FieldDelimiter };
+    FixError::new(kind, 0, start)
 }
 
 /// Records the first fault.
-fn note(index: &mut Index, error: Error) {
+fn note(index: &mut Index, error: FixError) {
     index.fault.get_or_insert(error);
 }

@@ -6,9 +6,9 @@
 //! word of its field. So no field waits for the one before it.
 
 use super::index::Index;
-use super::{Filter, SOH, parse_tag};
+use super::{SOH, TagFilter, parse_tag};
 use crate::digits::short_word;
-use crate::raw::{BLOCK_LEN, Block, Scan};
+use crate::raw::{BLOCK_LEN, DelimiterBlock, MessageScan};
 
 /// Fills `index`; `None` if the message is not plain or has more than `fields_max` fields.
 #[inline(never)]
@@ -16,14 +16,14 @@ pub(super) fn scan(
     bytes: &[u8],
     index: &mut Index,
     fields_max: usize,
-    filter: &Filter,
-) -> Option<Scan> {
+    filter: &TagFilter,
+) -> Option<MessageScan> {
     if bytes.last() != Some(&SOH) {
         return None;
     }
     let sum = delimiters(bytes, index, fields_max)?;
     let may_hold_data = tags(bytes, index, filter)?;
-    Some(Scan { sum, may_hold_data })
+    Some(MessageScan { sum, may_hold_data })
 }
 
 /// Writes the positions of all delimiters, and returns the sum of all bytes; `None` if there are
@@ -33,7 +33,7 @@ fn delimiters(bytes: &[u8], index: &mut Index, fields_max: usize) -> Option<u32>
     let (blocks, rest) = bytes.as_chunks();
     let (mut sum, mut base) = (0_u32, 0);
     for block in blocks {
-        let block = Block::of(block);
+        let block = DelimiterBlock::of(block);
         sum = sum.wrapping_add(block.sum);
         note(index, block.delimiters, base, fields_max)?;
         base += BLOCK_LEN as u32;
@@ -46,7 +46,7 @@ fn delimiters(bytes: &[u8], index: &mut Index, fields_max: usize) -> Option<u32>
             short[BLOCK_LEN - rest.len()..].copy_from_slice(rest);
             &short
         });
-        let block = Block::of_last(last, rest.len());
+        let block = DelimiterBlock::of_last(last, rest.len());
         sum = sum.wrapping_add(block.sum);
         let delimiters = block.delimiters >> ((BLOCK_LEN - rest.len()) & 63);
         note(index, delimiters, base, fields_max)?;
@@ -75,7 +75,7 @@ fn note(index: &mut Index, mut delimiters: u64, base: u32, fields_max: usize) ->
 /// Parses the tag of every field; `None` if one is not plain. Returns true if one may be in the
 /// filter.
 #[inline(always)]
-fn tags(bytes: &[u8], index: &mut Index, filter: &Filter) -> Option<bool> {
+fn tags(bytes: &[u8], index: &mut Index, filter: &TagFilter) -> Option<bool> {
     const ONES: u32 = u32::MAX / 255;
     const HIGHS: u32 = ONES << 7;
     while index.capacity() < index.len {

@@ -1,28 +1,32 @@
 //! Encodes the members of a generated struct: one call per member, in the dictionary's order.
 
-use super::fill::Fields;
-use super::slots::{Fill, Value, fraction};
-use crate::value::{Decimal, Moment, MonthYear};
-use crate::writer::{Part, Sheet, TagText, Written};
+use super::fill::TypedFields;
+use super::slots::{Fill, WordValue, fraction};
+use crate::value::{FixDecimal, MonthYear, PackedTimestamp};
+use crate::writer::{Part, Sheet, TagText, WriteState};
 
 /// Writes members from their slots. Absent members write nothing.
 #[derive(Debug)]
-pub struct Encoding<'s, 'b, S> {
+pub struct SlotWriter<'s, 'b, S> {
     slots: &'s S,
     sheet: Sheet<'b>,
     part: Part<'b>,
 }
 
-impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
+impl<'s, 'b, 'm, S: Fill<'m>> SlotWriter<'s, 'b, S> {
     /// Starts at the end of `written`.
     #[inline(always)]
-    pub fn new(of: &'s impl Fields<'m, Slots = S>, sheet: Sheet<'b>, written: Written) -> Self {
+    pub fn new(
+        of: &'s impl TypedFields<'m, Slots = S>,
+        sheet: Sheet<'b>,
+        written: WriteState,
+    ) -> Self {
         Self { slots: of.slots(), sheet, part: Part::new(sheet, written) }
     }
 
     /// Returns the end of what is written.
     #[inline(always)]
-    pub const fn end(self) -> Written {
+    pub const fn end(self) -> WriteState {
         self.part.written()
     }
 
@@ -42,7 +46,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
 
     /// Returns a value.
     #[inline(always)]
-    fn value<A: Value>(&self, slot: usize) -> Option<A> {
+    fn value<A: WordValue>(&self, slot: usize) -> Option<A> {
         self.slots.words(slot).map(A::from_words)
     }
 
@@ -74,14 +78,14 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
     #[inline(always)]
     pub fn date(&mut self, tag: TagText, slot: usize) {
         if let Some((word, _)) = self.slots.words(slot) {
-            self.part.date_of(tag, Moment(word));
+            self.part.date_of(tag, PackedTimestamp(word));
         }
     }
 
     /// Writes a decimal.
     #[inline(always)]
     pub fn decimal(&mut self, tag: TagText, slot: usize) {
-        if let Some(value) = self.value::<Decimal>(slot) {
+        if let Some(value) = self.value::<FixDecimal>(slot) {
             self.part.decimal(tag, value);
         }
     }
@@ -122,7 +126,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
     #[inline(always)]
     pub fn utc_time(&mut self, tag: TagText, slot: usize) {
         if let Some(words) = self.slots.words(slot) {
-            self.part.time_of(tag, Moment(words.0), fraction(words));
+            self.part.time_of(tag, PackedTimestamp(words.0), fraction(words));
         }
     }
 
@@ -130,14 +134,14 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
     #[inline(always)]
     pub fn utc_timestamp(&mut self, tag: TagText, slot: usize) {
         if let Some(words) = self.slots.words(slot) {
-            self.part.timestamp_of(tag, Moment(words.0), fraction(words));
+            self.part.timestamp_of(tag, PackedTimestamp(words.0), fraction(words));
         }
     }
 
     /// Writes the number of entries of a group, then the entries; a group without entries is
     /// omitted.
     #[inline(always)]
-    pub fn group<E: Fields<'m>>(&mut self, tag: TagText, entries: &[E]) {
+    pub fn group<E: TypedFields<'m>>(&mut self, tag: TagText, entries: &[E]) {
         if !entries.is_empty() {
             self.required_group(tag, entries);
         }
@@ -145,7 +149,7 @@ impl<'s, 'b, 'm, S: Fill<'m>> Encoding<'s, 'b, S> {
 
     /// Writes the number of entries of a group, which may be 0, then the entries.
     #[inline(always)]
-    pub fn required_group<E: Fields<'m>>(&mut self, tag: TagText, entries: &[E]) {
+    pub fn required_group<E: TypedFields<'m>>(&mut self, tag: TagText, entries: &[E]) {
         self.part.uint(tag, entries.len() as u64);
         for entry in entries {
             let written = entry.encode_part(self.sheet, self.part.written());

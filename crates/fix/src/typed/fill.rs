@@ -1,17 +1,17 @@
 //! Fills a struct from the fields of a message, by its layout.
 
-use super::layout::{Kind, Layout};
-use super::slots::{Fill, Value, Words, timestamp};
-use super::{DEPTH_MAX, Shapes, Stamped, check};
-use crate::error::{Error, ErrorKind};
-use crate::raw::Column;
-use crate::reader::{Columns, Field, Message};
+use super::layout::{Layout, TypedMemberKind};
+use super::slots::{Fill, SlotWords, WordValue, timestamp};
+use super::{DEPTH_MAX, Shapes, TimeWithPrecision, check};
+use crate::error::{FixError, FixErrorKind};
+use crate::raw::SlotColumn;
+use crate::reader::{Columns, Field, FixMessage};
 use crate::tag::Tag;
 use crate::value::{UtcTime, read_decimal, read_int, read_uint};
-use crate::writer::{Sheet, Written};
+use crate::writer::{Sheet, WriteState};
 
 /// A generated header, message, trailer or entry; sealed.
-pub trait Fields<'m>: Sized {
+pub trait TypedFields<'m>: Sized {
     #[doc(hidden)]
     /// Storage of all members except groups.
     type Slots: Fill<'m>;
@@ -36,7 +36,7 @@ pub trait Fields<'m>: Sized {
 
     #[doc(hidden)]
     /// Writes its fields in the dictionary's order.
-    fn encode_part(&self, sheet: Sheet<'_>, written: Written) -> Written;
+    fn encode_part(&self, sheet: Sheet<'_>, written: WriteState) -> WriteState;
 
     /// Clears slots and groups; groups keep their capacity.
     #[inline(always)]
@@ -52,12 +52,12 @@ pub trait Fields<'m>: Sized {
     /// Those of [`decode_group`].
     fn decode_entries(
         &mut self,
-        _message: &Message<'m, '_>,
+        _message: &FixMessage<'m, '_>,
         _group: usize,
         _count: &Field<'m>,
         at: usize,
         _depth: usize,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FixError> {
         Ok(at)
     }
 }
@@ -69,14 +69,14 @@ pub trait Fields<'m>: Sized {
 #[derive(Clone, Debug)]
 pub struct Room<S>(S);
 
-impl<'m, S: Fields<'m>> Default for Room<S> {
+impl<'m, S: TypedFields<'m>> Default for Room<S> {
     #[inline(always)]
     fn default() -> Self {
         Self(S::blank())
     }
 }
 
-impl<'m, S: Fields<'m>> Room<S> {
+impl<'m, S: TypedFields<'m>> Room<S> {
     /// Decodes from the field at `start` on, which is [`super::BODY_START`] for a header and the
     /// position after the header for a message. Also returns the position after the last field.
     ///
@@ -85,9 +85,9 @@ impl<'m, S: Fields<'m>> Room<S> {
     #[inline(always)]
     pub fn decode(
         &mut self,
-        message: &Message<'m, '_>,
+        message: &FixMessage<'m, '_>,
         start: usize,
-    ) -> Result<(&mut S, usize), Error> {
+    ) -> Result<(&mut S, usize), FixError> {
         let end = decode(&mut self.0, message, start)?;
         Ok((&mut self.0, end))
     }
@@ -101,9 +101,9 @@ impl<'m, S: Fields<'m>> Room<S> {
     pub fn decode_alike(
         &mut self,
         shapes: &mut Shapes,
-        message: &Message<'m, '_>,
+        message: &FixMessage<'m, '_>,
         start: usize,
-    ) -> Result<(&mut S, usize), Error> {
+    ) -> Result<(&mut S, usize), FixError> {
         let end = shapes.decode(&mut self.0, message, start)?;
         Ok((&mut self.0, end))
     }
@@ -116,11 +116,11 @@ impl<'m, S: Fields<'m>> Room<S> {
 /// The message's fault, a wrong message type, or the reason to reject the message with tag and
 /// offset. `target` then has unspecified contents.
 #[inline(always)]
-pub fn decode<'m, S: Fields<'m>>(
+pub fn decode<'m, S: TypedFields<'m>>(
     target: &mut S,
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     start: usize,
-) -> Result<usize, Error> {
+) -> Result<usize, FixError> {
     if let Some(msg_type) = S::MSG_TYPE {
         check(message, msg_type)?;
     }
@@ -130,22 +130,22 @@ pub fn decode<'m, S: Fields<'m>>(
 
 /// Decodes into an empty struct, from the field at `start` on. Returns the position after it.
 #[inline(never)]
-fn decode_members<'m, S: Fields<'m>>(
+fn decode_members<'m, S: TypedFields<'m>>(
     target: &mut S,
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     start: usize,
     depth: usize,
-) -> Result<usize, Error> {
+) -> Result<usize, FixError> {
     let (layout, columns) = (S::LAYOUT, message.columns());
     let mut numbered = [0; Layout::NUMBERED_WORDS];
     let mut at = start;
     loop {
         let slots = target.slots_mut();
         match slots.fill(layout, columns, &mut numbered, start, at) {
-            Stop::End(end) if is_complete(layout, slots.texts(), slots.values(), &numbered) => {
+            FillStop::End(end) if is_complete(layout, slots.texts(), slots.values(), &numbered) => {
                 return Ok(end);
             }
-            Stop::Group { number, count } => {
+            FillStop::Group { number, count } => {
                 let Some(field) = message.field_at(count) else { return Ok(count) };
                 at = target.decode_entries(message, number, &field, count + 1, depth)?;
             }
@@ -157,23 +157,23 @@ fn decode_members<'m, S: Fields<'m>>(
 /// Returns the reason why a message is refused.
 #[cold]
 #[inline(never)]
-fn refusal<'m, S: Fields<'m>>(
+fn refusal<'m, S: TypedFields<'m>>(
     target: &mut S,
-    message: &Message<'m, '_>,
+    message: &FixMessage<'m, '_>,
     numbered: &Numbered,
     start: usize,
-    stop: Stop,
-) -> Error {
+    stop: FillStop,
+) -> FixError {
     let (layout, columns) = (S::LAYOUT, message.columns());
     let slots = target.slots_mut();
     let met = [slots.texts(), slots.values(), numbered];
     let at = match stop {
-        Stop::Repeated(at) | Stop::Wrong(at) => at,
-        Stop::End(_) | Stop::Group { .. } => return missing(columns, layout, met, start),
+        FillStop::Repeated(at) | FillStop::Wrong(at) => at,
+        FillStop::End(_) | FillStop::Group { .. } => return missing(columns, layout, met, start),
     };
     let field = columns.field(at).unwrap_or(Field::new(Tag(0), &[]));
     match stop {
-        Stop::Repeated(_) => field.refused(ErrorKind::RepeatedTag),
+        FillStop::Repeated(_) => field.refused(FixErrorKind::RepeatedTag),
         _ => wrong(field, layout, met),
     }
 }
@@ -182,19 +182,19 @@ fn refusal<'m, S: Fields<'m>>(
 /// Returns the position after them.
 ///
 /// # Errors
-/// [`ErrorKind::GroupCount`] if there are fewer or more entries than counted,
-/// [`ErrorKind::GroupOrder`] if the first field is not the one that begins entries, and the errors
+/// [`FixErrorKind::GroupCount`] if there are fewer or more entries than counted,
+/// [`FixErrorKind::GroupOrder`] if the first field is not the one that begins entries, and the errors
 /// of entries.
-pub fn decode_group<'m, E: Fields<'m>>(
-    message: &Message<'m, '_>,
+pub fn decode_group<'m, E: TypedFields<'m>>(
+    message: &FixMessage<'m, '_>,
     count: &Field<'m>,
     mut at: usize,
     depth: usize,
     entries: &mut Vec<E>,
-) -> Result<usize, Error> {
+) -> Result<usize, FixError> {
     let said = count.uint()?;
     if depth >= DEPTH_MAX {
-        return Err(count.refused(ErrorKind::NestingTooDeep));
+        return Err(count.refused(FixErrorKind::NestingTooDeep));
     }
     while message.tags().get(at) == Some(&E::LAYOUT.delimiter) {
         entries.push(E::blank());
@@ -203,7 +203,7 @@ pub fn decode_group<'m, E: Fields<'m>>(
         }
     }
     if entries.len() as u64 != said {
-        return Err(count.refused(ErrorKind::GroupCount));
+        return Err(count.refused(FixErrorKind::GroupCount));
     }
     Ok(at)
 }
@@ -213,7 +213,7 @@ pub(super) type Numbered = [u64; Layout::NUMBERED_WORDS];
 
 /// The reason why filling stops.
 #[derive(Clone, Copy, Debug)]
-pub enum Stop {
+pub enum FillStop {
     /// The struct is complete; the position after it.
     End(usize),
     /// The field at this position repeats a tag.
@@ -224,19 +224,19 @@ pub enum Stop {
     Group { number: usize, count: usize },
 }
 
-const FOREIGN: u16 = Kind::Foreign as u16;
-const TEXT: u16 = Kind::Text as u16;
-const CHAR: u16 = Kind::Char as u16;
-const DECIMAL: u16 = Kind::Decimal as u16;
-const UINT: u16 = Kind::Uint as u16;
-const UTC_TIMESTAMP: u16 = Kind::UtcTimestamp as u16;
-const INT: u16 = Kind::Int as u16;
-const BOOLEAN: u16 = Kind::Boolean as u16;
-const DATE: u16 = Kind::Date as u16;
-const UTC_TIME: u16 = Kind::UtcTime as u16;
-const LENGTH: u16 = Kind::Length as u16;
-const GROUP: u16 = Kind::Group as u16;
-const MISPLACED: u16 = Kind::Misplaced as u16;
+const FOREIGN: u16 = TypedMemberKind::Foreign as u16;
+const TEXT: u16 = TypedMemberKind::Text as u16;
+const CHAR: u16 = TypedMemberKind::Char as u16;
+const DECIMAL: u16 = TypedMemberKind::Decimal as u16;
+const UINT: u16 = TypedMemberKind::Uint as u16;
+const UTC_TIMESTAMP: u16 = TypedMemberKind::UtcTimestamp as u16;
+const INT: u16 = TypedMemberKind::Int as u16;
+const BOOLEAN: u16 = TypedMemberKind::Boolean as u16;
+const DATE: u16 = TypedMemberKind::Date as u16;
+const UTC_TIME: u16 = TypedMemberKind::UtcTime as u16;
+const LENGTH: u16 = TypedMemberKind::Length as u16;
+const GROUP: u16 = TypedMemberKind::Group as u16;
+const MISPLACED: u16 = TypedMemberKind::Misplaced as u16;
 
 /// Fills slots from the field at `at` on, until the end or a group.
 ///
@@ -244,25 +244,25 @@ const MISPLACED: u16 = Kind::Misplaced as u16;
 /// path.
 #[inline(always)]
 pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
-    (texts, values): (&mut Column<&'m [u8], T, TW>, &mut Column<Words, V, VW>),
+    (texts, values): (&mut SlotColumn<&'m [u8], T, TW>, &mut SlotColumn<SlotWords, V, VW>),
     layout: &'static Layout,
     columns: Columns<'m, '_>,
     numbered: &mut Numbered,
     start: usize,
     mut at: usize,
-) -> Stop {
+) -> FillStop {
     let (mut texts, mut values) = (texts.filling(), values.filling());
     let stop = loop {
-        let Some(spot) = columns.spot(at) else { break Stop::End(at) };
+        let Some(spot) = columns.spot(at) else { break FillStop::End(at) };
         if layout.delimiter != 0 && spot.tag == layout.delimiter && at > start {
-            break Stop::End(at);
+            break FillStop::End(at);
         }
         let place = layout.place(spot.tag);
         let (slot, value) = (Layout::slot(place), spot.value);
         // Each kind writes its slot in a separate branch: a common write would force the values
         // into memory.
         let filled = match place & 15 {
-            FOREIGN if layout.ends => break Stop::End(at),
+            FOREIGN if layout.ends => break FillStop::End(at),
             FOREIGN => Some(false),
             TEXT if value.is_empty() => None,
             TEXT => Some(texts.put(slot, value)),
@@ -291,7 +291,7 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
                 let (before, bit) = (*word, 1 << (slot & 63));
                 *word |= bit;
                 if place & 15 == GROUP && before & bit == 0 {
-                    break Stop::Group { number: slot, count: at };
+                    break FillStop::Group { number: slot, count: at };
                 }
                 Some(before & bit != 0)
             }
@@ -300,8 +300,8 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
         };
         match filled {
             Some(false) => at += 1,
-            Some(true) => break Stop::Repeated(at),
-            None => break Stop::Wrong(at),
+            Some(true) => break FillStop::Repeated(at),
+            None => break FillStop::Wrong(at),
         }
     };
     texts.done();
@@ -311,44 +311,44 @@ pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW
 
 /// Parses a value of a rare kind.
 #[inline(never)]
-pub(super) fn other(kind: u16, value: &[u8]) -> Option<Words> {
+pub(super) fn other(kind: u16, value: &[u8]) -> Option<SlotWords> {
     let field = Field::new(Tag(0), value);
     match kind {
-        BOOLEAN => field.boolean().map(Value::to_words),
-        DATE => field.date().map(Value::to_words),
-        UTC_TIME => Stamped::<UtcTime>::decode(&field).map(Value::to_words),
-        _ => field.month_year().map(Value::to_words),
+        BOOLEAN => field.boolean().map(WordValue::to_words),
+        DATE => field.date().map(WordValue::to_words),
+        UTC_TIME => TimeWithPrecision::<UtcTime>::decode(&field).map(WordValue::to_words),
+        _ => field.month_year().map(WordValue::to_words),
     }
     .ok()
 }
 
 /// Returns the error of a field. A repeated tag takes precedence, then an empty value.
-fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> Error {
+fn wrong(field: Field<'_>, layout: &Layout, met: [&[u64]; 3]) -> FixError {
     let place = layout.place(field.tag.0);
     let kind = Layout::kind(place);
-    if kind == Kind::Misplaced {
-        return field.refused(ErrorKind::GroupOrder);
+    if kind == TypedMemberKind::Misplaced {
+        return field.refused(FixErrorKind::GroupOrder);
     }
     if is_met(met, kind, Layout::slot(place)) {
-        return field.refused(ErrorKind::RepeatedTag);
+        return field.refused(FixErrorKind::RepeatedTag);
     }
     if field.value.is_empty() {
-        return field.refused(ErrorKind::EmptyValue);
+        return field.refused(FixErrorKind::EmptyValue);
     }
     let error = match kind {
-        Kind::Decimal => field.decimal().err(),
-        Kind::Uint => field.uint().err(),
-        Kind::Int => field.int().err(),
+        TypedMemberKind::Decimal => field.decimal().err(),
+        TypedMemberKind::Uint => field.uint().err(),
+        TypedMemberKind::Int => field.int().err(),
         _ => None,
     };
-    error.unwrap_or_else(|| field.refused(ErrorKind::ValueFormat))
+    error.unwrap_or_else(|| field.refused(FixErrorKind::ValueFormat))
 }
 
 /// True if a slot is set in the bitmaps of texts, values or numbers.
-fn is_met([texts, values, numbered]: [&[u64]; 3], kind: Kind, slot: usize) -> bool {
+fn is_met([texts, values, numbered]: [&[u64]; 3], kind: TypedMemberKind, slot: usize) -> bool {
     let words = match kind {
-        Kind::Text => texts,
-        Kind::Length | Kind::Group => numbered,
+        TypedMemberKind::Text => texts,
+        TypedMemberKind::Length | TypedMemberKind::Group => numbered,
         _ => values,
     };
     words.get(slot / 64).is_some_and(|word| word >> (slot & 63) & 1 == 1)
@@ -373,7 +373,7 @@ fn is_complete(
 }
 
 /// Returns the error for the first required member that is missing.
-fn missing(columns: Columns<'_, '_>, layout: &Layout, met: [&[u64]; 3], start: usize) -> Error {
+fn missing(columns: Columns<'_, '_>, layout: &Layout, met: [&[u64]; 3], start: usize) -> FixError {
     let missing = layout
         .members
         .iter()
@@ -382,5 +382,5 @@ fn missing(columns: Columns<'_, '_>, layout: &Layout, met: [&[u64]; 3], start: u
         0 => columns.message_len(),
         _ => columns.offset(start).unwrap_or(0),
     };
-    Error::new(ErrorKind::RequiredTag, missing.map_or(0, |member| member.tag), offset)
+    FixError::new(FixErrorKind::RequiredTag, missing.map_or(0, |member| member.tag), offset)
 }

@@ -1,13 +1,13 @@
 //! The storage of members in slots, and the accessors of generated structs.
 
-use super::fill::Fields;
-use super::slots::{Fill, Value, Words};
-use super::{Multiple, Text};
+use super::fill::TypedFields;
+use super::slots::{Fill, SlotWords, WordValue};
+use super::{FixText, Multiple};
 
 /// A type of members.
-pub trait Kept<'m>: Sized {
+pub trait SlotValue<'m>: Sized {
     /// The form in a slot.
-    type Form: Form<'m>;
+    type Form: SlotForm<'m>;
     /// Returns the value that a slot holds.
     fn from_form(form: Self::Form) -> Self;
     /// Returns the form to store in a slot.
@@ -15,7 +15,7 @@ pub trait Kept<'m>: Sized {
 }
 
 /// The contents of a slot: a text, or the words of a value.
-pub trait Form<'m>: Copy {
+pub trait SlotForm<'m>: Copy {
     /// Placeholder for a required member before it is decoded.
     const BLANK: Self;
     /// Returns the contents of a slot.
@@ -23,20 +23,20 @@ pub trait Form<'m>: Copy {
     /// Fills or clears a slot.
     fn put(slots: &mut impl Fill<'m>, slot: usize, form: Option<Self>);
     /// Returns the contents if they have this form.
-    fn of(held: Held<'m>) -> Option<Self>;
+    fn of(held: SlotContents<'m>) -> Option<Self>;
 }
 
 /// The contents of a slot whose type is not known statically.
 #[derive(Clone, Copy, Debug)]
-pub enum Held<'m> {
+pub enum SlotContents<'m> {
     /// A text.
-    Text(Text<'m>),
+    Text(FixText<'m>),
     /// The words of a value.
-    Words(Words),
+    Words(SlotWords),
 }
 
-impl<'m> Form<'m> for Text<'m> {
-    const BLANK: Self = Text(&[]);
+impl<'m> SlotForm<'m> for FixText<'m> {
+    const BLANK: Self = FixText(&[]);
 
     #[inline(always)]
     fn find(slots: &impl Fill<'m>, slot: usize) -> Option<Self> {
@@ -48,15 +48,15 @@ impl<'m> Form<'m> for Text<'m> {
         slots.set_text(slot, form);
     }
 
-    fn of(held: Held<'m>) -> Option<Self> {
+    fn of(held: SlotContents<'m>) -> Option<Self> {
         match held {
-            Held::Text(text) => Some(text),
-            Held::Words(_) => None,
+            SlotContents::Text(text) => Some(text),
+            SlotContents::Words(_) => None,
         }
     }
 }
 
-impl<'m> Form<'m> for Words {
+impl<'m> SlotForm<'m> for SlotWords {
     const BLANK: Self = (0, 0);
 
     #[inline(always)]
@@ -69,29 +69,29 @@ impl<'m> Form<'m> for Words {
         slots.set_words(slot, form);
     }
 
-    fn of(held: Held<'m>) -> Option<Self> {
+    fn of(held: SlotContents<'m>) -> Option<Self> {
         match held {
-            Held::Text(_) => None,
-            Held::Words(words) => Some(words),
+            SlotContents::Text(_) => None,
+            SlotContents::Words(words) => Some(words),
         }
     }
 }
 
-impl<'m, A: Value> Kept<'m> for A {
-    type Form = Words;
+impl<'m, A: WordValue> SlotValue<'m> for A {
+    type Form = SlotWords;
 
     #[inline(always)]
-    fn from_form(form: Words) -> Self {
+    fn from_form(form: SlotWords) -> Self {
         Self::from_words(form)
     }
 
     #[inline(always)]
-    fn into_form(self) -> Words {
+    fn into_form(self) -> SlotWords {
         self.to_words()
     }
 }
 
-impl<'m> Kept<'m> for Text<'m> {
+impl<'m> SlotValue<'m> for FixText<'m> {
     type Form = Self;
 
     #[inline(always)]
@@ -105,49 +105,49 @@ impl<'m> Kept<'m> for Text<'m> {
     }
 }
 
-impl<'m> Kept<'m> for &'m [u8] {
-    type Form = Text<'m>;
+impl<'m> SlotValue<'m> for &'m [u8] {
+    type Form = FixText<'m>;
 
     #[inline(always)]
-    fn from_form(form: Text<'m>) -> Self {
+    fn from_form(form: FixText<'m>) -> Self {
         form.0
     }
 
     #[inline(always)]
-    fn into_form(self) -> Text<'m> {
-        Text(self)
+    fn into_form(self) -> FixText<'m> {
+        FixText(self)
     }
 }
 
-impl<'m, T> Kept<'m> for Multiple<'m, T> {
-    type Form = Text<'m>;
+impl<'m, T> SlotValue<'m> for Multiple<'m, T> {
+    type Form = FixText<'m>;
 
     #[inline(always)]
-    fn from_form(form: Text<'m>) -> Self {
+    fn from_form(form: FixText<'m>) -> Self {
         Self::new(form)
     }
 
     #[inline(always)]
-    fn into_form(self) -> Text<'m> {
+    fn into_form(self) -> FixText<'m> {
         self.text()
     }
 }
 
 /// Returns an optional member.
 #[inline(always)]
-pub fn find<'m, S: Fields<'m>, A: Kept<'m>>(of: &S, slot: usize) -> Option<A> {
+pub fn find<'m, S: TypedFields<'m>, A: SlotValue<'m>>(of: &S, slot: usize) -> Option<A> {
     A::Form::find(of.slots(), slot).map(A::from_form)
 }
 
 /// Returns a required member.
 #[inline(always)]
-pub fn get<'m, S: Fields<'m>, A: Kept<'m>>(of: &S, slot: usize) -> A {
+pub fn get<'m, S: TypedFields<'m>, A: SlotValue<'m>>(of: &S, slot: usize) -> A {
     A::from_form(A::Form::find(of.slots(), slot).unwrap_or(A::Form::BLANK))
 }
 
 /// Sets or removes an optional member.
 #[inline(always)]
-pub fn put<'m, S: Fields<'m>, A: Kept<'m>>(
+pub fn put<'m, S: TypedFields<'m>, A: SlotValue<'m>>(
     of: &mut S,
     slot: usize,
     value: impl Into<Option<A>>,
@@ -158,7 +158,7 @@ pub fn put<'m, S: Fields<'m>, A: Kept<'m>>(
 
 /// Sets a required member.
 #[inline(always)]
-pub fn set<'m, S: Fields<'m>, A: Kept<'m>>(of: &mut S, slot: usize, value: A) -> &mut S {
+pub fn set<'m, S: TypedFields<'m>, A: SlotValue<'m>>(of: &mut S, slot: usize, value: A) -> &mut S {
     A::Form::put(of.slots_mut(), slot, Some(value.into_form()));
     of
 }

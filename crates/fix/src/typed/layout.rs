@@ -10,7 +10,7 @@ const WORDS: usize = 2;
 /// How a member is read, and the kind of its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum TypedMemberKind {
     /// Not a member.
     Foreign,
     /// A text slot: the unparsed bytes.
@@ -42,7 +42,7 @@ pub enum Kind {
     Misplaced,
 }
 
-impl Kind {
+impl TypedMemberKind {
     /// All kinds, by discriminant, padded to sixteen.
     const ALL: [Self; 1 << KIND_BITS] = [
         Self::Foreign,
@@ -93,28 +93,28 @@ impl Kind {
 
 /// A member: tag, kind, slot, and true if it is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct TypedMember {
     pub(super) tag: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: TypedMemberKind,
     pub(super) slot: u16,
     pub(super) required: bool,
 }
 
-impl Member {
+impl TypedMember {
     /// Creates an optional member.
-    pub const fn optional(tag: u32, kind: Kind, slot: u16) -> Self {
+    pub const fn optional(tag: u32, kind: TypedMemberKind, slot: u16) -> Self {
         Self { tag, kind, slot, required: false }
     }
 
     /// Creates a required member.
-    pub const fn required(tag: u32, kind: Kind, slot: u16) -> Self {
+    pub const fn required(tag: u32, kind: TypedMemberKind, slot: u16) -> Self {
         Self { tag, kind, slot, required: true }
     }
 
     /// Parses the part of a member after its tag: the kind's letter, a slot, and `!` if it is
     /// required.
     const fn read(tag: u32, text: &[u8], mut at: usize) -> (Self, usize) {
-        let kind = Kind::of_letter(text[at]);
+        let kind = TypedMemberKind::of_letter(text[at]);
         at += 1;
         let (slot, mut at) = number(text, at);
         let required = at < text.len() && text[at] == b'!';
@@ -131,13 +131,13 @@ impl Member {
 ///
 /// # Panics
 /// At compile time, if the table is malformed or does not have `N` members.
-pub const fn members<const N: usize>(table: &str) -> [Member; N] {
+pub const fn members<const N: usize>(table: &str) -> [TypedMember; N] {
     let text = table.as_bytes();
-    let mut members = [Member::optional(0, Kind::Foreign, 0); N];
+    let mut members = [TypedMember::optional(0, TypedMemberKind::Foreign, 0); N];
     let (mut at, mut count) = (0, 0);
     while at < text.len() {
         let (tag, after) = number(text, at);
-        (members[count], at) = Member::read(tag, text, after);
+        (members[count], at) = TypedMember::read(tag, text, after);
         count += 1;
         if at < text.len() {
             assert!(text[at] == b' ', "one space must separate members");
@@ -162,7 +162,7 @@ const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
 /// The table. The first `FLAT` tags have direct entries; all others are on `PAGES` pages, which the
 /// index selects for the first `64 * INDEX` tags.
 #[derive(Debug)]
-pub struct Places<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
+pub struct TagTable<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
     flat: [u16; FLAT],
     index: [u8; INDEX],
     /// Slot and kind; the last page is empty.
@@ -171,7 +171,7 @@ pub struct Places<const FLAT: usize, const INDEX: usize, const PAGES: usize> {
     used: u8,
 }
 
-impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, INDEX, PAGES> {
+impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> TagTable<FLAT, INDEX, PAGES> {
     /// Builds the table. `PAGES` is the number of pages with members beyond the first `FLAT` tags,
     /// plus one.
     ///
@@ -180,13 +180,13 @@ impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, IND
     ///
     /// # Panics
     /// At compile time, if the table is too small or a number too large.
-    pub const fn new(members: &[Member], groups: &[&Layout]) -> Self {
+    pub const fn new(members: &[TypedMember], groups: &[&Layout]) -> Self {
         assert!(PAGES > 0 && PAGES <= 256, "pages have numbers of one byte");
         let (flat, index) = ([0; FLAT], [(PAGES - 1) as u8; INDEX]);
         let mut places = Self { flat, index, pages: [[0; PAGE]; PAGES], used: 0 };
         let mut at = 0;
         while at < members.len() {
-            let Member { tag, kind, slot, .. } = members[at];
+            let TypedMember { tag, kind, slot, .. } = members[at];
             assert!(slot < 1 << (16 - KIND_BITS), "a slot has twelve bits");
             *places.at(tag) = slot << KIND_BITS | kind as u16;
             at += 1;
@@ -200,12 +200,12 @@ impl<const FLAT: usize, const INDEX: usize, const PAGES: usize> Places<FLAT, IND
     }
 
     /// Marks the fields of a group as misplaced.
-    const fn misplace(&mut self, members: &[Member]) {
+    const fn misplace(&mut self, members: &[TypedMember]) {
         let mut at = 0;
         while at < members.len() {
             let place = self.at(members[at].tag);
             if *place == 0 {
-                *place = Kind::Misplaced as u16;
+                *place = TypedMemberKind::Misplaced as u16;
             }
             at += 1;
         }
@@ -232,7 +232,7 @@ pub struct Layout {
     flat: &'static [u16],
     index: &'static [u8],
     pages: &'static [[u16; PAGE]],
-    pub(super) members: &'static [Member],
+    pub(super) members: &'static [TypedMember],
     pub(super) required: Required,
     /// The field that begins each entry; 0 if the struct is not a group entry.
     pub(super) delimiter: u32,
@@ -263,7 +263,7 @@ pub(super) struct Required {
 }
 
 impl Required {
-    const fn new(members: &[Member]) -> Self {
+    const fn new(members: &[TypedMember]) -> Self {
         let mut found = Self {
             texts: [0; WORDS],
             values: [0; WORDS],
@@ -272,7 +272,7 @@ impl Required {
         };
         let mut at = 0;
         while at < members.len() {
-            let Member { kind, slot, required, .. } = members[at];
+            let TypedMember { kind, slot, required, .. } = members[at];
             let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
             if kind.is_numbered() {
                 assert!(word < Layout::NUMBERED_WORDS, "too many lengths and groups");
@@ -308,18 +308,18 @@ impl Layout {
 
     /// Creates the layout of a header, which ends at the first field that is not a member.
     pub const fn header<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
-        members: &'static [Member],
-        places: &'static Places<FLAT, INDEX, PAGES>,
+        members: &'static [TypedMember],
+        places: &'static TagTable<FLAT, INDEX, PAGES>,
     ) -> Self {
         Self { ends: true, ..Self::message(members, places) }
     }
 
     /// Creates the layout of a message or trailer, which ignores fields that are not members.
     pub const fn message<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
-        members: &'static [Member],
-        places: &'static Places<FLAT, INDEX, PAGES>,
+        members: &'static [TypedMember],
+        places: &'static TagTable<FLAT, INDEX, PAGES>,
     ) -> Self {
-        let Places { flat, index, pages, .. } = places;
+        let TagTable { flat, index, pages, .. } = places;
         let required = Required::new(members);
         Self { flat, index, pages, members, required, delimiter: 0, ends: false }
     }
@@ -327,8 +327,8 @@ impl Layout {
     /// Creates the layout of a group entry, which begins with the field `delimiter`.
     pub const fn entry<const FLAT: usize, const INDEX: usize, const PAGES: usize>(
         delimiter: u32,
-        members: &'static [Member],
-        places: &'static Places<FLAT, INDEX, PAGES>,
+        members: &'static [TypedMember],
+        places: &'static TagTable<FLAT, INDEX, PAGES>,
     ) -> Self {
         Self { delimiter, ends: true, ..Self::message(members, places) }
     }
@@ -351,8 +351,8 @@ impl Layout {
     }
 
     /// Returns the kind of a table entry.
-    pub(super) const fn kind(place: u16) -> Kind {
-        Kind::ALL[place as usize % Kind::ALL.len()]
+    pub(super) const fn kind(place: u16) -> TypedMemberKind {
+        TypedMemberKind::ALL[place as usize % TypedMemberKind::ALL.len()]
     }
 
     /// Returns the slot of a table entry.
@@ -368,18 +368,21 @@ mod tests {
 
     #[test]
     fn every_member_has_its_place_and_nothing_else_has_one() {
-        const MEMBERS: [Member; 4] = [
-            Member::required(11, Kind::Text, 0),
-            Member::optional(63, Kind::Char, 5),
-            Member::optional(64, Kind::Group, 7),
-            Member::optional(5001, Kind::Decimal, 300),
+        const MEMBERS: [TypedMember; 4] = [
+            TypedMember::required(11, TypedMemberKind::Text, 0),
+            TypedMember::optional(63, TypedMemberKind::Char, 5),
+            TypedMember::optional(64, TypedMemberKind::Group, 7),
+            TypedMember::optional(5001, TypedMemberKind::Decimal, 300),
         ];
-        static PLACES: Places<64, 79, 3> = Places::new(&MEMBERS, &[]);
+        static PLACES: TagTable<64, 79, 3> = TagTable::new(&MEMBERS, &[]);
         const LAYOUT: Layout = Layout::message(&MEMBERS, &PLACES);
         for tag in (0..70_000).chain([u32::MAX]) {
             let found = LAYOUT.place(tag);
             let expected = MEMBERS.iter().find(|member| member.tag == tag);
-            assert_eq!(found & 15, expected.map_or(Kind::Foreign, |member| member.kind) as u16);
+            assert_eq!(
+                found & 15,
+                expected.map_or(TypedMemberKind::Foreign, |member| member.kind) as u16
+            );
             assert_eq!(Layout::kind(found) as u16, found & 15);
             assert_eq!(Layout::slot(found), expected.map_or(0, |member| member.slot.into()));
         }
@@ -388,12 +391,12 @@ mod tests {
 
     #[test]
     fn a_table_of_members_is_read_as_it_is_written() {
-        const MEMBERS: [Member; 4] = members("11T0! 63C5 453G0! 5001D300");
+        const MEMBERS: [TypedMember; 4] = members("11T0! 63C5 453G0! 5001D300");
         let expected = [
-            Member::required(11, Kind::Text, 0),
-            Member::optional(63, Kind::Char, 5),
-            Member::required(453, Kind::Group, 0),
-            Member::optional(5001, Kind::Decimal, 300),
+            TypedMember::required(11, TypedMemberKind::Text, 0),
+            TypedMember::optional(63, TypedMemberKind::Char, 5),
+            TypedMember::required(453, TypedMemberKind::Group, 0),
+            TypedMember::optional(5001, TypedMemberKind::Decimal, 300),
         ];
         assert_eq!(MEMBERS, expected);
         assert_eq!(members::<0>(""), []);
@@ -405,22 +408,22 @@ mod tests {
 
     #[test]
     fn fields_of_groups_are_misplaced_outside_of_them() {
-        const MEMBERS: [Member; 2] = members("448T0 7000G0");
-        const ENTRY: [Member; 3] = members("448T0! 6000D0 447C1");
-        static ENTRY_PLACES: Places<449, 94, 2> = Places::new(&ENTRY, &[]);
-        static PLACES: Places<449, 110, 3> =
-            Places::new(&MEMBERS, &[&Layout::entry(448, &ENTRY, &ENTRY_PLACES)]);
+        const MEMBERS: [TypedMember; 2] = members("448T0 7000G0");
+        const ENTRY: [TypedMember; 3] = members("448T0! 6000D0 447C1");
+        static ENTRY_PLACES: TagTable<449, 94, 2> = TagTable::new(&ENTRY, &[]);
+        static PLACES: TagTable<449, 110, 3> =
+            TagTable::new(&MEMBERS, &[&Layout::entry(448, &ENTRY, &ENTRY_PLACES)]);
         const LAYOUT: Layout = Layout::message(&MEMBERS, &PLACES);
         let kinds = [447, 448, 6000, 7000, 449].map(|tag| Layout::kind(LAYOUT.place(tag)));
-        use Kind::{Foreign, Group, Misplaced, Text};
+        use TypedMemberKind::{Foreign, Group, Misplaced, Text};
         assert_eq!(kinds, [Misplaced, Text, Misplaced, Group, Foreign]);
     }
 
     #[test]
     fn a_layout_is_itself_wherever_it_is() {
-        const MEMBERS: [Member; 1] = [Member::required(11, Kind::Text, 0)];
-        static PLACES: Places<64, 0, 1> = Places::new(&MEMBERS, &[]);
-        static SAME_PLACES: Places<64, 0, 1> = Places::new(&MEMBERS, &[]);
+        const MEMBERS: [TypedMember; 1] = [TypedMember::required(11, TypedMemberKind::Text, 0)];
+        static PLACES: TagTable<64, 0, 1> = TagTable::new(&MEMBERS, &[]);
+        static SAME_PLACES: TagTable<64, 0, 1> = TagTable::new(&MEMBERS, &[]);
         let layout = Layout::message(&MEMBERS, &PLACES);
         let copy = Box::new(layout);
         assert!(copy.id() == layout.id());

@@ -11,14 +11,14 @@ pub(crate) mod slots;
 mod stamped;
 mod text;
 
-pub use fill::{Fields, Room};
-pub use multiple::{Item, Multiple};
+pub use fill::{Room, TypedFields};
+pub use multiple::{Multiple, MultipleElement};
 pub use shapes::Shapes;
-pub use stamped::Stamped;
-pub use text::Text;
+pub use stamped::TimeWithPrecision;
+pub use text::FixText;
 
-use crate::error::{Error, ErrorKind};
-use crate::reader::{Field, Message};
+use crate::error::{FixError, FixErrorKind};
+use crate::reader::{Field, FixMessage};
 use crate::tag::Tag;
 
 /// Position of the first field after BeginString, BodyLength and MsgType.
@@ -29,15 +29,15 @@ pub(crate) const DEPTH_MAX: usize = 16;
 /// Checks that a message has the expected type and no fault.
 ///
 /// # Errors
-/// The message's fault; [`ErrorKind::MsgType`].
+/// The message's fault; [`FixErrorKind::MsgType`].
 #[inline]
-pub(crate) fn check(message: &Message<'_, '_>, msg_type: &str) -> Result<(), Error> {
+pub(crate) fn check(message: &FixMessage<'_, '_>, msg_type: &str) -> Result<(), FixError> {
     if let Some(fault) = message.fault() {
         return Err(fault);
     }
     if message.msg_type() != msg_type.as_bytes() {
         let offset = message.field_offset(2).unwrap_or(0);
-        return Err(Error::new(ErrorKind::MsgType, Tag::MSG_TYPE.0, offset as usize));
+        return Err(FixError::new(FixErrorKind::MsgType, Tag::MSG_TYPE.0, offset as usize));
     }
     Ok(())
 }
@@ -45,7 +45,7 @@ pub(crate) fn check(message: &Message<'_, '_>, msg_type: &str) -> Result<(), Err
 impl Field<'_> {
     /// Creates an error for this field.
     #[inline(always)]
-    pub fn refused(&self, kind: ErrorKind) -> Error {
+    pub fn refused(&self, kind: FixErrorKind) -> FixError {
         refused(kind, self.tag, self.offset)
     }
 }
@@ -53,6 +53,6 @@ impl Field<'_> {
 /// Out of line, with arguments by value: a reference would force the field into memory.
 #[cold]
 #[inline(never)]
-fn refused(kind: ErrorKind, tag: Tag, offset: u32) -> Error {
-    Error::new(kind, tag.0, offset as usize)
+fn refused(kind: FixErrorKind, tag: Tag, offset: u32) -> FixError {
+    FixError::new(kind, tag.0, offset as usize)
 }

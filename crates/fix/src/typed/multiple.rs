@@ -3,16 +3,16 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::Text;
+use super::FixText;
 
 /// The element of a [`Multiple`].
-pub trait Item<'m>: Sized {
+pub trait MultipleElement<'m>: Sized {
     /// Creates a value from its text.
-    fn from_text(text: Text<'m>) -> Self;
+    fn from_text(text: FixText<'m>) -> Self;
 }
 
-impl<'m> Item<'m> for Text<'m> {
-    fn from_text(text: Text<'m>) -> Self {
+impl<'m> MultipleElement<'m> for FixText<'m> {
+    fn from_text(text: FixText<'m>) -> Self {
         text
     }
 }
@@ -21,32 +21,32 @@ impl<'m> Item<'m> for Text<'m> {
 /// form: text separated by spaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Multiple<'m, T> {
-    text: Text<'m>,
+    text: FixText<'m>,
     item: PhantomData<T>,
 }
 
 impl<T> Default for Multiple<'_, T> {
     fn default() -> Self {
-        Self { text: Text::default(), item: PhantomData }
+        Self { text: FixText::default(), item: PhantomData }
     }
 }
 
 impl<'m, T> Multiple<'m, T> {
     /// Creates values from text separated by spaces.
-    pub const fn new(text: Text<'m>) -> Self {
+    pub const fn new(text: FixText<'m>) -> Self {
         Self { text, item: PhantomData }
     }
 
     /// Returns the text.
-    pub const fn text(&self) -> Text<'m> {
+    pub const fn text(&self) -> FixText<'m> {
         self.text
     }
 }
 
-impl<'m, T: Item<'m>> Multiple<'m, T> {
+impl<'m, T: MultipleElement<'m>> Multiple<'m, T> {
     /// Returns the values in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + use<'m, T> {
-        self.text.0.split(|byte| *byte == b' ').map(|text| T::from_text(Text(text)))
+        self.text.0.split(|byte| *byte == b' ').map(|text| T::from_text(FixText(text)))
     }
 }
 

@@ -6,12 +6,12 @@
 //! is decoded again field by field, for the error.
 
 use super::check;
-use super::fill::{Fields, decode, other};
-use super::layout::{Kind, Layout, LayoutId};
-use super::slots::{Fill, Value, Words, timestamp_near};
-use crate::error::Error;
-use crate::raw::{Avx512, Column, Filling, Plan, Reading};
-use crate::reader::{Columns, Engine, Message};
+use super::fill::{TypedFields, decode, other};
+use super::layout::{Layout, LayoutId, TypedMemberKind};
+use super::slots::{Fill, SlotWords, WordValue, timestamp_near};
+use crate::error::FixError;
+use crate::raw::{Avx512, Filling, SlotColumn, TagPlan, ValueFormat};
+use crate::reader::{Columns, FixMessage, ReaderEngine};
 use crate::value::{Minute, read_decimal, read_int, read_uint};
 
 /// Number of remembered shapes.
@@ -24,8 +24,8 @@ const KNOWN_MAX: usize = 4;
 /// groups or data are not remembered.
 #[derive(Clone, Debug)]
 pub struct Shapes {
-    engine: Engine,
-    known: Vec<Shape>,
+    engine: ReaderEngine,
+    known: Vec<MessageShape>,
     /// Index of the shape that matched last.
     last: usize,
     /// Index of the shape that is replaced next.
@@ -34,7 +34,7 @@ pub struct Shapes {
 
 /// The tags of a message and the slots of its fields.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct MessageShape {
     layout: LayoutId,
     /// The tags from the start on, including the tag that ended the struct.
     tags: Vec<u32>,
@@ -42,30 +42,30 @@ pub struct Shape {
     is_whole: bool,
     /// Number of tags that belong to the struct.
     len: usize,
-    texts: Vec<Entry>,
-    chars: Vec<Entry>,
-    decimals: Vec<Entry>,
-    ints: Vec<Entry>,
-    uints: Vec<Entry>,
-    timestamps: Vec<(Entry, Minute)>,
-    others: Vec<(Kind, Entry)>,
-    planned: Option<Planned>,
+    texts: Vec<ShapeEntry>,
+    chars: Vec<ShapeEntry>,
+    decimals: Vec<ShapeEntry>,
+    ints: Vec<ShapeEntry>,
+    uints: Vec<ShapeEntry>,
+    timestamps: Vec<(ShapeEntry, Minute)>,
+    others: Vec<(TypedMemberKind, ShapeEntry)>,
+    planned: Option<VectorShape>,
 }
 
 /// The part of a shape that vector instructions handle: comparison of tags, and parsing of texts,
 /// characters, numbers and timestamps.
 #[derive(Clone, Debug)]
-struct Planned {
+struct VectorShape {
     engine: Avx512,
-    plan: Plan,
+    plan: TagPlan,
     /// The numbers and timestamps of the plan, in its order.
-    numbers: Vec<(Kind, Entry)>,
-    moments: Vec<Entry>,
+    numbers: Vec<(TypedMemberKind, ShapeEntry)>,
+    moments: Vec<ShapeEntry>,
 }
 
 /// A field.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct ShapeEntry {
     /// Number of fields before it.
     at: u16,
     slot: u16,
@@ -80,22 +80,22 @@ impl Default for Shapes {
 impl Shapes {
     /// Creates an empty cache of shapes with the fastest engine.
     pub fn new() -> Self {
-        Self { engine: Engine::detect(), known: Vec::new(), last: 0, oldest: 0 }
+        Self { engine: ReaderEngine::detect(), known: Vec::new(), last: 0, oldest: 0 }
     }
 
     /// Sets the engine. For tests and measurements; the default is the fastest.
-    pub fn engine(self, engine: Engine) -> Self {
+    pub fn engine(self, engine: ReaderEngine) -> Self {
         Self { engine, known: Vec::new(), last: 0, oldest: 0 }
     }
 
     /// Decodes in place, with the same result as [`decode`].
     #[inline(always)]
-    pub(super) fn decode<'m, S: Fields<'m>>(
+    pub(super) fn decode<'m, S: TypedFields<'m>>(
         &mut self,
         target: &mut S,
-        message: &Message<'m, '_>,
+        message: &FixMessage<'m, '_>,
         start: usize,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FixError> {
         if let Some(shape) = self.known.get_mut(self.last)
             && let Some(end) = shape.decode(target, message, start)
         {
@@ -106,12 +106,12 @@ impl Shapes {
 
     /// As `decode`, for a message that does not match the last shape.
     #[inline(never)]
-    fn decode_other<'m, S: Fields<'m>>(
+    fn decode_other<'m, S: TypedFields<'m>>(
         &mut self,
         target: &mut S,
-        message: &Message<'m, '_>,
+        message: &FixMessage<'m, '_>,
         start: usize,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FixError> {
         for (at, shape) in self.known.iter_mut().enumerate() {
             if at != self.last
                 && let Some(end) = shape.decode(target, message, start)
@@ -122,9 +122,9 @@ impl Shapes {
         }
         let end = decode(target, message, start)?;
         let tags = message.tags().get(start..).unwrap_or_default();
-        let is_known = |shape: &Shape| shape.is_of(S::LAYOUT, message, start);
+        let is_known = |shape: &MessageShape| shape.is_of(S::LAYOUT, message, start);
         if !self.known.iter().any(is_known)
-            && let Some(shape) = Shape::learn(S::LAYOUT, tags, end - start, self.engine)
+            && let Some(shape) = MessageShape::learn(S::LAYOUT, tags, end - start, self.engine)
         {
             self.last = self.oldest;
             self.oldest = (self.oldest + 1) % KNOWN_MAX;
@@ -137,9 +137,14 @@ impl Shapes {
     }
 }
 
-impl Shape {
+impl MessageShape {
     /// Creates the shape of a decoded message; `None` if it has more than texts and values.
-    fn learn(layout: &'static Layout, tags: &[u32], len: usize, engine: Engine) -> Option<Self> {
+    fn learn(
+        layout: &'static Layout,
+        tags: &[u32],
+        len: usize,
+        engine: ReaderEngine,
+    ) -> Option<Self> {
         let mut shape = Self {
             layout: layout.id(),
             tags: tags.iter().take(len + 1).copied().collect(),
@@ -157,25 +162,27 @@ impl Shape {
         for (at, tag) in tags.iter().enumerate().take(len) {
             let place = layout.place(*tag);
             let (at, slot) = (u16::try_from(at).ok()?, Layout::slot(place) as u16);
-            let entry = Entry { at, slot };
+            let entry = ShapeEntry { at, slot };
             match Layout::kind(place) {
-                Kind::Foreign => {}
-                Kind::Text => shape.texts.push(entry),
-                Kind::Char => shape.chars.push(entry),
-                Kind::Decimal => shape.decimals.push(entry),
-                Kind::Int => shape.ints.push(entry),
-                Kind::Uint => shape.uints.push(entry),
-                Kind::UtcTimestamp => shape.timestamps.push((entry, Minute::default())),
-                Kind::Length | Kind::Group | Kind::Misplaced => return None,
+                TypedMemberKind::Foreign => {}
+                TypedMemberKind::Text => shape.texts.push(entry),
+                TypedMemberKind::Char => shape.chars.push(entry),
+                TypedMemberKind::Decimal => shape.decimals.push(entry),
+                TypedMemberKind::Int => shape.ints.push(entry),
+                TypedMemberKind::Uint => shape.uints.push(entry),
+                TypedMemberKind::UtcTimestamp => shape.timestamps.push((entry, Minute::default())),
+                TypedMemberKind::Length | TypedMemberKind::Group | TypedMemberKind::Misplaced => {
+                    return None;
+                }
                 kind => shape.others.push((kind, entry)),
             }
         }
-        shape.planned = engine.avx512().and_then(|engine| Planned::new(engine, layout, &shape));
+        shape.planned = engine.avx512().and_then(|engine| VectorShape::new(engine, layout, &shape));
         Some(shape)
     }
 
     /// True if the message from `start` on has this shape.
-    fn is_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
+    fn is_of(&self, layout: &'static Layout, message: &FixMessage<'_, '_>, start: usize) -> bool {
         let tags = message.tags().get(start..);
         self.may_be_of(layout, message, start)
             && tags.is_some_and(|tags| tags.starts_with(&self.tags))
@@ -183,7 +190,12 @@ impl Shape {
 
     /// True if the message has this shape, provided that its tags match.
     #[inline(always)]
-    fn may_be_of(&self, layout: &'static Layout, message: &Message<'_, '_>, start: usize) -> bool {
+    fn may_be_of(
+        &self,
+        layout: &'static Layout,
+        message: &FixMessage<'_, '_>,
+        start: usize,
+    ) -> bool {
         // A start beyond the message wraps to a length that no shape has.
         let left = message.len().wrapping_sub(start);
         self.layout == layout.id() && (!self.is_whole || left == self.len)
@@ -191,10 +203,10 @@ impl Shape {
 
     /// Decodes a message of this shape; `None` if the shape differs or a value cannot be parsed.
     #[inline(always)]
-    fn decode<'m, S: Fields<'m>>(
+    fn decode<'m, S: TypedFields<'m>>(
         &mut self,
         target: &mut S,
-        message: &Message<'m, '_>,
+        message: &FixMessage<'m, '_>,
         start: usize,
     ) -> Option<usize> {
         if !self.may_be_of(S::LAYOUT, message, start) {
@@ -211,9 +223,9 @@ impl Shape {
     #[inline(always)]
     pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         &mut self,
-        texts: &mut Column<&'m [u8], T, TW>,
-        values: &mut Column<Words, V, VW>,
-        message: &Message<'m, '_>,
+        texts: &mut SlotColumn<&'m [u8], T, TW>,
+        values: &mut SlotColumn<SlotWords, V, VW>,
+        message: &FixMessage<'m, '_>,
         start: usize,
     ) -> Option<()> {
         match &mut self.planned {
@@ -225,10 +237,10 @@ impl Shape {
         }
         let columns = message.columns().after(start)?;
         let mut values = values.filling();
-        for (kind, Entry { at, slot }) in &self.others {
+        for (kind, ShapeEntry { at, slot }) in &self.others {
             let (low, high) = match (kind, columns.value((*at).into())?) {
-                (Kind::Boolean, b"Y") => true.to_words(),
-                (Kind::Boolean, b"N") => false.to_words(),
+                (TypedMemberKind::Boolean, b"Y") => true.to_words(),
+                (TypedMemberKind::Boolean, b"N") => false.to_words(),
                 (kind, text) => other(*kind as u16, text)?,
             };
             values.put((*slot).into(), (low, high));
@@ -241,27 +253,29 @@ impl Shape {
     #[inline(always)]
     fn fill_one_by_one<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         &mut self,
-        texts: &mut Column<&'m [u8], T, TW>,
-        values: &mut Column<Words, V, VW>,
+        texts: &mut SlotColumn<&'m [u8], T, TW>,
+        values: &mut SlotColumn<SlotWords, V, VW>,
         columns: Columns<'m, '_>,
     ) -> Option<()> {
         if !columns.tags().starts_with(&self.tags) {
             return None;
         }
         let mut texts = texts.filling();
-        for Entry { at, slot } in &self.texts {
+        for ShapeEntry { at, slot } in &self.texts {
             let text = columns.value((*at).into()).filter(|text| !text.is_empty())?;
             texts.put((*slot).into(), text);
         }
         texts.done();
         let mut values = values.filling();
-        for Entry { at, slot } in &self.chars {
+        for ShapeEntry { at, slot } in &self.chars {
             let [byte] = columns.value((*at).into())? else { return None };
             values.put((*slot).into(), byte.to_words());
         }
-        for (kind, entries) in
-            [(Kind::Int, &self.ints), (Kind::Uint, &self.uints), (Kind::Decimal, &self.decimals)]
-        {
+        for (kind, entries) in [
+            (TypedMemberKind::Int, &self.ints),
+            (TypedMemberKind::Uint, &self.uints),
+            (TypedMemberKind::Decimal, &self.decimals),
+        ] {
             for entry in entries {
                 number(&mut values, columns, kind, *entry)?;
             }
@@ -277,19 +291,19 @@ impl Shape {
 /// Parses a number.
 #[inline(always)]
 fn number<const V: usize, const VW: usize>(
-    values: &mut Filling<'_, Words, V, VW>,
+    values: &mut Filling<'_, SlotWords, V, VW>,
     columns: Columns<'_, '_>,
-    kind: Kind,
-    Entry { at, slot }: Entry,
+    kind: TypedMemberKind,
+    ShapeEntry { at, slot }: ShapeEntry,
 ) -> Option<()> {
     let spot = columns.spot(at.into())?;
     let (value, tail) = (spot.value, spot.tail());
     match kind {
-        Kind::Decimal => {
+        TypedMemberKind::Decimal => {
             let value = read_decimal(value, tail).ok()?;
             values.put(slot.into(), value.to_words());
         }
-        Kind::Uint => {
+        TypedMemberKind::Uint => {
             let value = read_uint(value, tail).ok()?;
             values.put(slot.into(), value.to_words());
         }
@@ -304,9 +318,9 @@ fn number<const V: usize, const VW: usize>(
 /// Parses a timestamp.
 #[inline(always)]
 fn moment<const V: usize, const VW: usize>(
-    values: &mut Filling<'_, Words, V, VW>,
+    values: &mut Filling<'_, SlotWords, V, VW>,
     columns: Columns<'_, '_>,
-    Entry { at, slot }: Entry,
+    ShapeEntry { at, slot }: ShapeEntry,
     minute: &mut Minute,
 ) -> Option<()> {
     let (word, picos) = timestamp_near(minute, columns.value(at.into())?)?;
@@ -314,37 +328,37 @@ fn moment<const V: usize, const VW: usize>(
     Some(())
 }
 
-impl Planned {
+impl VectorShape {
     /// Plans a shape; `None` if it has too many fields.
-    fn new(engine: Avx512, layout: &Layout, shape: &Shape) -> Option<Self> {
+    fn new(engine: Avx512, layout: &Layout, shape: &MessageShape) -> Option<Self> {
         let (mut numbers, mut readings) = (Vec::new(), Vec::new());
         for tag in shape.tags.iter().take(shape.len) {
             let place = layout.place(*tag);
             let (kind, at, slot) = (Layout::kind(place), readings.len(), Layout::slot(place));
             let reading = match kind {
-                Kind::Text => Reading::Text,
-                Kind::Char => Reading::Char,
-                Kind::Decimal => Reading::Decimal,
-                Kind::Int | Kind::Uint => Reading::Integer,
-                Kind::UtcTimestamp => Reading::Moment,
-                _ => Reading::Other,
+                TypedMemberKind::Text => ValueFormat::Text,
+                TypedMemberKind::Char => ValueFormat::Char,
+                TypedMemberKind::Decimal => ValueFormat::Decimal,
+                TypedMemberKind::Int | TypedMemberKind::Uint => ValueFormat::Integer,
+                TypedMemberKind::UtcTimestamp => ValueFormat::Moment,
+                _ => ValueFormat::Other,
             };
-            if let Reading::Decimal | Reading::Integer = reading {
-                numbers.push((kind, Entry { at: at as u16, slot: slot as u16 }));
+            if let ValueFormat::Decimal | ValueFormat::Integer = reading {
+                numbers.push((kind, ShapeEntry { at: at as u16, slot: slot as u16 }));
             }
             readings.push((reading, slot));
         }
         let moments = shape.timestamps.iter().map(|(entry, _)| *entry).collect();
-        Some(Self { engine, plan: Plan::new(&shape.tags, &readings)?, numbers, moments })
+        Some(Self { engine, plan: TagPlan::new(&shape.tags, &readings)?, numbers, moments })
     }
 
     /// Compares the tags, and parses texts, characters, numbers and timestamps.
     #[inline(always)]
     fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         &mut self,
-        texts: &mut Column<&'m [u8], T, TW>,
-        values: &mut Column<Words, V, VW>,
-        message: &Message<'m, '_>,
+        texts: &mut SlotColumn<&'m [u8], T, TW>,
+        values: &mut SlotColumn<SlotWords, V, VW>,
+        message: &FixMessage<'m, '_>,
         start: usize,
     ) -> Option<()> {
         let left = self.engine.fill(&self.plan, message.parts(), start, texts, values)?;
@@ -356,8 +370,8 @@ impl Planned {
     #[inline(never)]
     fn fill_left<const V: usize, const VW: usize>(
         &mut self,
-        values: &mut Column<Words, V, VW>,
-        message: &Message<'_, '_>,
+        values: &mut SlotColumn<SlotWords, V, VW>,
+        message: &FixMessage<'_, '_>,
         start: usize,
         mut left: u64,
     ) -> Option<()> {

@@ -2,23 +2,23 @@
 
 use std::fmt::{self, Debug};
 
-use super::Stamped;
-use super::fill::Fields;
-use super::kept::{Form, Held, Kept};
-use super::layout::{Kind, Member};
-use super::slots::{Fill, Value, Words};
-use crate::value::{Decimal, LocalMktDate, MonthYear, UtcTime, UtcTimestamp};
+use super::TimeWithPrecision;
+use super::fill::TypedFields;
+use super::kept::{SlotContents, SlotForm, SlotValue};
+use super::layout::{TypedMember, TypedMemberKind};
+use super::slots::{Fill, SlotWords, WordValue};
+use crate::value::{FixDecimal, LocalMktDate, MonthYear, UtcTime, UtcTimestamp};
 
 /// Prints the value of a field with listed values, by its tag.
-pub type ShowListed = fn(u32, Held<'_>, &mut fmt::Formatter<'_>) -> fmt::Result;
+pub type ShowListed = fn(u32, SlotContents<'_>, &mut fmt::Formatter<'_>) -> fmt::Result;
 
 /// The entries of a group, for printing.
-pub trait Entries: Debug {
+pub trait PrintableEntries: Debug {
     /// True if there are no entries.
     fn are_none(&self) -> bool;
 }
 
-impl<E: Debug> Entries for Vec<E> {
+impl<E: Debug> PrintableEntries for Vec<E> {
     fn are_none(&self) -> bool {
         self.is_empty()
     }
@@ -26,7 +26,7 @@ impl<E: Debug> Entries for Vec<E> {
 
 /// The printing table of a struct.
 #[derive(Clone, Copy)]
-pub struct Shown {
+pub struct PrintTable {
     /// Its name.
     pub name: &'static str,
     /// The names of its members in order, separated by spaces. `+` marks a member with listed
@@ -40,10 +40,10 @@ pub struct Shown {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn show<'m, S: Fields<'m>>(
+pub fn show<'m, S: TypedFields<'m>>(
     of: &S,
-    shown: Shown,
-    groups: &[&dyn Entries],
+    shown: PrintTable,
+    groups: &[&dyn PrintableEntries],
     out: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     show_members(of.slots(), S::LAYOUT.members, shown, groups, out)
@@ -51,9 +51,9 @@ pub fn show<'m, S: Fields<'m>>(
 
 fn show_members(
     slots: &dyn Fill<'_>,
-    members: &[Member],
-    shown: Shown,
-    groups: &[&dyn Entries],
+    members: &[TypedMember],
+    shown: PrintTable,
+    groups: &[&dyn PrintableEntries],
     out: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let mut groups = groups.iter();
@@ -61,15 +61,17 @@ fn show_members(
     for (member, name) in members.iter().zip(shown.members.split(' ')) {
         let slot = usize::from(member.slot);
         let held = match member.kind {
-            Kind::Group => {
+            TypedMemberKind::Group => {
                 if let Some(entries) = groups.next().filter(|entries| !entries.are_none()) {
                     found.field(name, entries);
                 }
                 continue;
             }
-            Kind::Foreign | Kind::Length | Kind::Misplaced => continue,
-            Kind::Text => slots.text(slot).map(Held::Text),
-            _ => slots.words(slot).map(Held::Words),
+            TypedMemberKind::Foreign | TypedMemberKind::Length | TypedMemberKind::Misplaced => {
+                continue;
+            }
+            TypedMemberKind::Text => slots.text(slot).map(SlotContents::Text),
+            _ => slots.words(slot).map(SlotContents::Words),
         };
         let Some(held) = held else { continue };
         let plain = name.trim_end_matches(['+', '*']);
@@ -83,8 +85,8 @@ fn show_members(
 
 /// The value of a member, for printing.
 struct Shows<'m> {
-    member: Member,
-    held: Held<'m>,
+    member: TypedMember,
+    held: SlotContents<'m>,
     listed: Option<ShowListed>,
     is_data: bool,
 }
@@ -95,23 +97,29 @@ impl Debug for Shows<'_> {
             return listed(self.member.tag, self.held, out);
         }
         match self.held {
-            Held::Text(text) if self.is_data => text.0.fmt(out),
-            Held::Text(text) => text.fmt(out),
-            Held::Words(words) => show_words(self.member.kind, words, out),
+            SlotContents::Text(text) if self.is_data => text.0.fmt(out),
+            SlotContents::Text(text) => text.fmt(out),
+            SlotContents::Words(words) => show_words(self.member.kind, words, out),
         }
     }
 }
 
-fn show_words(kind: Kind, words: Words, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn show_words(
+    kind: TypedMemberKind,
+    words: SlotWords,
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     match kind {
-        Kind::Boolean => bool::from_words(words).fmt(out),
-        Kind::Char => u8::from_words(words).fmt(out),
-        Kind::Date => LocalMktDate::from_words(words).fmt(out),
-        Kind::Decimal => Decimal::from_words(words).fmt(out),
-        Kind::Int => i64::from_words(words).fmt(out),
-        Kind::MonthYear => MonthYear::from_words(words).fmt(out),
-        Kind::UtcTime => Stamped::<UtcTime>::from_words(words).fmt(out),
-        Kind::UtcTimestamp => Stamped::<UtcTimestamp>::from_words(words).fmt(out),
+        TypedMemberKind::Boolean => bool::from_words(words).fmt(out),
+        TypedMemberKind::Char => u8::from_words(words).fmt(out),
+        TypedMemberKind::Date => LocalMktDate::from_words(words).fmt(out),
+        TypedMemberKind::Decimal => FixDecimal::from_words(words).fmt(out),
+        TypedMemberKind::Int => i64::from_words(words).fmt(out),
+        TypedMemberKind::MonthYear => MonthYear::from_words(words).fmt(out),
+        TypedMemberKind::UtcTime => TimeWithPrecision::<UtcTime>::from_words(words).fmt(out),
+        TypedMemberKind::UtcTimestamp => {
+            TimeWithPrecision::<UtcTimestamp>::from_words(words).fmt(out)
+        }
         _ => u64::from_words(words).fmt(out),
     }
 }
@@ -120,8 +128,8 @@ fn show_words(kind: Kind, words: Words, out: &mut fmt::Formatter<'_>) -> fmt::Re
 ///
 /// # Errors
 /// Those of `out`.
-pub fn show_listed<'m, A: Kept<'m> + Debug>(
-    held: Held<'m>,
+pub fn show_listed<'m, A: SlotValue<'m> + Debug>(
+    held: SlotContents<'m>,
     out: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     match A::Form::of(held) {

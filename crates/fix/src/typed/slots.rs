@@ -1,22 +1,22 @@
 //! The storage of a struct's fields: texts as references into the message, all other values in two
 //! words.
 
-use super::fill::{self, Numbered, Stop};
+use super::fill::{self, FillStop, Numbered};
 use super::layout::Layout;
-use super::shapes::Shape;
+use super::shapes::MessageShape;
 use super::stamped::precision;
-use super::{Stamped, Text};
-use crate::raw::Column;
-use crate::reader::{Columns, Message};
+use super::{FixText, TimeWithPrecision};
+use crate::raw::SlotColumn;
+use crate::reader::{Columns, FixMessage};
 use crate::value::{
-    Decimal, LocalMktDate, Minute, Moment, MonthYear, MonthYearDetail, Precision, UtcTime,
-    UtcTimestamp, timestamp_words,
+    FixDecimal, LocalMktDate, Minute, MonthYear, MonthYearDetail, PackedTimestamp, Precision,
+    UtcTime, UtcTimestamp, timestamp_words,
 };
 
 use crate::writer::Fraction;
 
 /// A value other than text, in two words.
-pub(super) type Words = (u64, u64);
+pub(super) type SlotWords = (u64, u64);
 
 /// The fields of a struct except groups, in slots. An absent field costs one bit.
 ///
@@ -30,8 +30,8 @@ pub struct Slots<
     const VALUES: usize,
     const VALUE_WORDS: usize,
 > {
-    texts: Column<&'m [u8], TEXTS, TEXT_WORDS>,
-    values: Column<Words, VALUES, VALUE_WORDS>,
+    texts: SlotColumn<&'m [u8], TEXTS, TEXT_WORDS>,
+    values: SlotColumn<SlotWords, VALUES, VALUE_WORDS>,
 }
 
 /// The slots of any struct, for filling.
@@ -45,11 +45,16 @@ pub trait Fill<'m> {
         numbered: &mut Numbered,
         start: usize,
         at: usize,
-    ) -> Stop;
+    ) -> FillStop;
 
     /// Fills the slots of a struct that begins at `start`. Returns true if it has this shape and
     /// all values could be parsed.
-    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m, '_>, start: usize) -> bool;
+    fn fill_alike(
+        &mut self,
+        shape: &mut MessageShape,
+        message: &FixMessage<'m, '_>,
+        start: usize,
+    ) -> bool;
 
     /// Returns a bitmap of the present texts.
     fn texts(&self) -> &[u64];
@@ -58,16 +63,16 @@ pub trait Fill<'m> {
     fn values(&self) -> &[u64];
 
     /// Returns a text.
-    fn text(&self, slot: usize) -> Option<Text<'m>>;
+    fn text(&self, slot: usize) -> Option<FixText<'m>>;
 
     /// Returns the words of a value.
-    fn words(&self, slot: usize) -> Option<Words>;
+    fn words(&self, slot: usize) -> Option<SlotWords>;
 
     /// Sets or removes a text.
-    fn set_text(&mut self, slot: usize, text: Option<Text<'m>>);
+    fn set_text(&mut self, slot: usize, text: Option<FixText<'m>>);
 
     /// Sets or removes the words of a value.
-    fn set_words(&mut self, slot: usize, words: Option<Words>);
+    fn set_words(&mut self, slot: usize, words: Option<SlotWords>);
 
     /// True if `mask` has a bit of a present text; bit n stands for slot `64 * word + n`.
     fn has_text(&self, word: usize, mask: u64) -> bool;
@@ -90,12 +95,17 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
         numbered: &mut Numbered,
         start: usize,
         at: usize,
-    ) -> Stop {
+    ) -> FillStop {
         fill::fill((&mut self.texts, &mut self.values), layout, columns, numbered, start, at)
     }
 
     #[inline(always)]
-    fn fill_alike(&mut self, shape: &mut Shape, message: &Message<'m, '_>, start: usize) -> bool {
+    fn fill_alike(
+        &mut self,
+        shape: &mut MessageShape,
+        message: &FixMessage<'m, '_>,
+        start: usize,
+    ) -> bool {
         shape.fill(&mut self.texts, &mut self.values, message, start).is_some()
     }
 
@@ -110,17 +120,17 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     }
 
     #[inline(always)]
-    fn text(&self, slot: usize) -> Option<Text<'m>> {
-        self.texts.at(slot).map(Text)
+    fn text(&self, slot: usize) -> Option<FixText<'m>> {
+        self.texts.at(slot).map(FixText)
     }
 
     #[inline(always)]
-    fn words(&self, slot: usize) -> Option<Words> {
+    fn words(&self, slot: usize) -> Option<SlotWords> {
         self.values.at(slot)
     }
 
     #[inline(always)]
-    fn set_text(&mut self, slot: usize, text: Option<Text<'m>>) {
+    fn set_text(&mut self, slot: usize, text: Option<FixText<'m>>) {
         match text {
             Some(text) => self.texts.set(slot, text.0),
             None => self.texts.remove(slot),
@@ -128,7 +138,7 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
     }
 
     #[inline(always)]
-    fn set_words(&mut self, slot: usize, words: Option<Words>) {
+    fn set_words(&mut self, slot: usize, words: Option<SlotWords>) {
         match words {
             Some(words) => self.values.set(slot, words),
             None => self.values.remove(slot),
@@ -153,7 +163,7 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Fill<
 }
 
 /// A value that fits two words.
-pub trait Value: Copy {
+pub trait WordValue: Copy {
     /// Returns the words.
     fn to_words(self) -> (u64, u64);
     /// Returns the value from its words.
@@ -164,7 +174,7 @@ impl<'m, const T: usize, const TW: usize, const V: usize, const VW: usize> Slots
     /// Creates empty slots.
     #[inline(always)]
     pub const fn new() -> Self {
-        Self { texts: Column::new(), values: Column::new() }
+        Self { texts: SlotColumn::new(), values: SlotColumn::new() }
     }
 }
 
@@ -176,108 +186,108 @@ impl<const T: usize, const TW: usize, const V: usize, const VW: usize> Default
     }
 }
 
-impl Value for bool {
+impl WordValue for bool {
     #[inline(always)]
-    fn to_words(self) -> Words {
+    fn to_words(self) -> SlotWords {
         (u64::from(self), 0)
     }
 
     #[inline(always)]
-    fn from_words((word, _): Words) -> Self {
+    fn from_words((word, _): SlotWords) -> Self {
         word != 0
     }
 }
 
-impl Value for u8 {
+impl WordValue for u8 {
     #[inline(always)]
-    fn to_words(self) -> Words {
+    fn to_words(self) -> SlotWords {
         (u64::from(self), 0)
     }
 
     #[inline(always)]
-    fn from_words((word, _): Words) -> Self {
+    fn from_words((word, _): SlotWords) -> Self {
         word as u8
     }
 }
 
-impl Value for u64 {
+impl WordValue for u64 {
     #[inline(always)]
-    fn to_words(self) -> Words {
+    fn to_words(self) -> SlotWords {
         (self, 0)
     }
 
     #[inline(always)]
-    fn from_words((word, _): Words) -> Self {
+    fn from_words((word, _): SlotWords) -> Self {
         word
     }
 }
 
-impl Value for i64 {
+impl WordValue for i64 {
     #[inline(always)]
-    fn to_words(self) -> Words {
+    fn to_words(self) -> SlotWords {
         (self as u64, 0)
     }
 
     #[inline(always)]
-    fn from_words((word, _): Words) -> Self {
+    fn from_words((word, _): SlotWords) -> Self {
         word as Self
     }
 }
 
-impl Value for Decimal {
+impl WordValue for FixDecimal {
     #[inline(always)]
-    fn to_words(self) -> Words {
+    fn to_words(self) -> SlotWords {
         self.words()
     }
 
     #[inline(always)]
-    fn from_words(words: Words) -> Self {
+    fn from_words(words: SlotWords) -> Self {
         Self::of_words(words)
     }
 }
 
-impl Value for LocalMktDate {
+impl WordValue for LocalMktDate {
     #[inline(always)]
-    fn to_words(self) -> Words {
-        (Moment::of_date(self).0, 0)
+    fn to_words(self) -> SlotWords {
+        (PackedTimestamp::of_date(self).0, 0)
     }
 
     #[inline(always)]
-    fn from_words((word, _): Words) -> Self {
-        Moment(word).date()
+    fn from_words((word, _): SlotWords) -> Self {
+        PackedTimestamp(word).date()
     }
 }
 
-impl Value for Stamped<UtcTime> {
+impl WordValue for TimeWithPrecision<UtcTime> {
     #[inline(always)]
-    fn to_words(self) -> Words {
-        let word = Moment::of_time(self.value).0 | precision_word(self.precision);
+    fn to_words(self) -> SlotWords {
+        let word = PackedTimestamp::of_time(self.value).0 | precision_word(self.precision);
         (word, self.value.picos)
     }
 
     #[inline(always)]
-    fn from_words((word, picos): Words) -> Self {
-        Self::new(Moment(word).time(picos), word_precision(word))
+    fn from_words((word, picos): SlotWords) -> Self {
+        Self::new(PackedTimestamp(word).time(picos), word_precision(word))
     }
 }
 
-impl Value for Stamped<UtcTimestamp> {
+impl WordValue for TimeWithPrecision<UtcTimestamp> {
     #[inline(always)]
-    fn to_words(self) -> Words {
+    fn to_words(self) -> SlotWords {
         let UtcTimestamp { date, time } = self.value;
-        let moment = Moment::of_date(date).and(Moment::of_time(time));
+        let moment = PackedTimestamp::of_date(date).and(PackedTimestamp::of_time(time));
         (moment.0 | precision_word(self.precision), time.picos)
     }
 
     #[inline(always)]
-    fn from_words((word, picos): Words) -> Self {
-        let (date, time) = (Moment(word).date(), Moment(word).time(picos));
+    fn from_words((word, picos): SlotWords) -> Self {
+        let (date, time) = (PackedTimestamp(word).date(), PackedTimestamp(word).time(picos));
         Self::new(UtcTimestamp { date, time }, word_precision(word))
     }
 }
 
-impl Value for MonthYear {
-    fn to_words(self) -> Words {
+impl WordValue for MonthYear {
+    fn to_words(self) -> SlotWords {
         let (kind, number) = match self.detail {
             MonthYearDetail::Month => (0, 0),
             MonthYearDetail::Day(day) => (1, day),
@@ -286,7 +296,7 @@ impl Value for MonthYear {
         (u64::from_le_bytes([0, 0, 0, 0, 0, self.month, kind, number]), u64::from(self.year))
     }
 
-    fn from_words((word, year): Words) -> Self {
+    fn from_words((word, year): SlotWords) -> Self {
         let [.., month, kind, number] = word.to_le_bytes();
         let detail = match kind {
             0 => MonthYearDetail::Month,
@@ -297,15 +307,15 @@ impl Value for MonthYear {
     }
 }
 
-/// Returns a precision in the spare byte of a [`Moment`].
+/// Returns a precision in the spare byte of a [`PackedTimestamp`].
 #[inline(always)]
 const fn precision_word(precision: Precision) -> u64 {
-    (precision as u64) << Moment::SPARE
+    (precision as u64) << PackedTimestamp::SPARE
 }
 
 #[inline(always)]
 const fn word_precision(word: u64) -> Precision {
-    match (word >> Moment::SPARE) as u8 {
+    match (word >> PackedTimestamp::SPARE) as u8 {
         0 => Precision::Seconds,
         1 => Precision::Millis,
         2 => Precision::Micros,
@@ -316,13 +326,13 @@ const fn word_precision(word: u64) -> Precision {
 
 /// Returns the fraction of a stored time.
 #[inline(always)]
-pub(super) const fn fraction((word, picos): Words) -> Fraction {
-    Fraction { picos, triples: (word >> Moment::SPARE) as u8 }
+pub(super) const fn fraction((word, picos): SlotWords) -> Fraction {
+    Fraction { picos, triples: (word >> PackedTimestamp::SPARE) as u8 }
 }
 
-/// Parses a UTCTimestamp to the words of [`Value::to_words`].
+/// Parses a UTCTimestamp to the words of [`WordValue::to_words`].
 #[inline(always)]
-pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
+pub(super) fn timestamp(text: &[u8]) -> Option<SlotWords> {
     let (word, picos) = timestamp_words(text)?;
     Some((word | timestamp_precision(text), picos))
 }
@@ -330,12 +340,12 @@ pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
 /// Does the same as `timestamp`, faster if most timestamps are in the same minute as the previous
 /// one.
 #[inline(always)]
-pub(super) fn timestamp_near(minute: &mut Minute, text: &[u8]) -> Option<Words> {
+pub(super) fn timestamp_near(minute: &mut Minute, text: &[u8]) -> Option<SlotWords> {
     let (word, picos) = minute.read(text)?;
     Some((word | timestamp_precision(text), picos))
 }
 
-/// Returns the precision of a UTCTimestamp in the form of [`Value::to_words`].
+/// Returns the precision of a UTCTimestamp in the form of [`WordValue::to_words`].
 #[inline(always)]
 fn timestamp_precision(text: &[u8]) -> u64 {
     if text.len() == 17 { 0 } else { precision_word(precision(text.len(), 17)) }
@@ -347,10 +357,10 @@ mod tests {
     use crate::reader::Field;
     use crate::tag::Tag;
     use crate::typed::Multiple;
-    use crate::typed::kept::Kept;
+    use crate::typed::kept::SlotValue;
     use std::fmt::Debug;
 
-    fn comes_back<A: Value + PartialEq + Debug>(value: A) {
+    fn comes_back<A: WordValue + PartialEq + Debug>(value: A) {
         let mut slots = Slots::<'_, 0, 0, 1, 1>::new();
         slots.set_words(0, Some(value.to_words()));
         assert_eq!(slots.words(0).map(A::from_words), Some(value));
@@ -362,10 +372,10 @@ mod tests {
     fn text_of_several_values_comes_back_value_by_value() {
         let mut slots = Slots::<'_, 1, 1, 0, 0>::new();
         assert!(slots.text(0).is_none());
-        slots.set_text(0, Some(Multiple::<Text<'_>>::new(Text(b"G 1 x")).into_form()));
-        let several = Multiple::<Text<'_>>::from_form(slots.text(0).expect("given"));
-        let values: Vec<Text<'_>> = several.iter().collect();
-        assert_eq!(values, [Text(b"G"), Text(b"1"), Text(b"x")]);
+        slots.set_text(0, Some(Multiple::<FixText<'_>>::new(FixText(b"G 1 x")).into_form()));
+        let several = Multiple::<FixText<'_>>::from_form(slots.text(0).expect("given"));
+        let values: Vec<FixText<'_>> = several.iter().collect();
+        assert_eq!(values, [FixText(b"G"), FixText(b"1"), FixText(b"x")]);
     }
 
     #[test]
@@ -375,19 +385,22 @@ mod tests {
         [0, u64::MAX].into_iter().for_each(comes_back);
         [i64::MIN, -1, 0, i64::MAX].into_iter().for_each(comes_back);
         for exponent in [i8::MIN, -3, 0, i8::MAX] {
-            comes_back(Decimal::new(i64::MIN, exponent));
-            comes_back(Decimal::new(298_075, exponent));
-            comes_back(Decimal::from_digits(true, 0, exponent).expect("few digits"));
-            comes_back(Decimal::from_digits(true, Decimal::DIGITS_MAX, exponent).expect("fits"));
+            comes_back(FixDecimal::new(i64::MIN, exponent));
+            comes_back(FixDecimal::new(298_075, exponent));
+            comes_back(FixDecimal::from_digits(true, 0, exponent).expect("few digits"));
+            comes_back(
+                FixDecimal::from_digits(true, FixDecimal::DIGITS_MAX, exponent).expect("fits"),
+            );
         }
         for text in ["20260105-11:20:43", "99991231-23:59:60.123456789012", "00000229-00:00:00.5"] {
             let field = Field::new(Tag(52), text.as_bytes());
-            let stamp = Stamped::<UtcTimestamp>::decode(&field).expect(text);
+            let stamp = TimeWithPrecision::<UtcTimestamp>::decode(&field).expect(text);
             assert_eq!(timestamp(text.as_bytes()), Some(stamp.to_words()));
-            comes_back(Stamped::<UtcTimestamp>::decode(&field).expect(text));
+            comes_back(TimeWithPrecision::<UtcTimestamp>::decode(&field).expect(text));
             comes_back(Field::new(Tag(64), &text.as_bytes()[..8]).date().expect(text));
             comes_back(
-                Stamped::<UtcTime>::decode(&Field::new(Tag(1), &text.as_bytes()[9..])).expect(text),
+                TimeWithPrecision::<UtcTime>::decode(&Field::new(Tag(1), &text.as_bytes()[9..]))
+                    .expect(text),
             );
         }
         for text in ["202406", "20240630", "999912w5"] {

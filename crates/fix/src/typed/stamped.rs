@@ -1,19 +1,19 @@
 //! Times with their precision.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{FixError, FixErrorKind};
 use crate::reader::Field;
 use crate::value::{Precision, UtcTime, UtcTimestamp};
 
 /// A time or timestamp with its precision, so that it is encoded as it was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamped<T> {
+pub struct TimeWithPrecision<T> {
     /// The time.
     pub value: T,
     /// Number of digits after the point. Numbers between those of the standard are rounded up.
     pub precision: Precision,
 }
 
-impl<T> Stamped<T> {
+impl<T> TimeWithPrecision<T> {
     /// Creates a time with a precision.
     pub const fn new(value: T, precision: Precision) -> Self {
         Self { value, precision }
@@ -32,30 +32,30 @@ pub(super) fn precision(len: usize, whole: usize) -> Precision {
     }
 }
 
-impl Stamped<UtcTimestamp> {
+impl TimeWithPrecision<UtcTimestamp> {
     /// Reads a UTCTimestamp.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`].
+    /// [`FixErrorKind::ValueFormat`].
     #[inline(always)]
-    pub fn decode(field: &Field<'_>) -> Result<Self, Error> {
+    pub fn decode(field: &Field<'_>) -> Result<Self, FixError> {
         match UtcTimestamp::parse(field.value) {
             Some(value) => Ok(Self::new(value, precision(field.value.len(), 17))),
-            None => Err(field.refused(ErrorKind::ValueFormat)),
+            None => Err(field.refused(FixErrorKind::ValueFormat)),
         }
     }
 }
 
-impl Stamped<UtcTime> {
+impl TimeWithPrecision<UtcTime> {
     /// Reads a UTCTimeOnly.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`].
+    /// [`FixErrorKind::ValueFormat`].
     #[inline(always)]
-    pub fn decode(field: &Field<'_>) -> Result<Self, Error> {
+    pub fn decode(field: &Field<'_>) -> Result<Self, FixError> {
         match UtcTime::parse(field.value) {
             Some(value) => Ok(Self::new(value, precision(field.value.len(), 8))),
-            None => Err(field.refused(ErrorKind::ValueFormat)),
+            None => Err(field.refused(FixErrorKind::ValueFormat)),
         }
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     fn digits_after_the_point_are_kept() {
         let found = |text: &'static str| {
             let field = Field::new(Tag(52), text.as_bytes());
-            Stamped::<UtcTimestamp>::decode(&field).map(|found| found.precision)
+            TimeWithPrecision::<UtcTimestamp>::decode(&field).map(|found| found.precision)
         };
         assert_eq!(found("20260105-11:20:43"), Ok(Precision::Seconds));
         assert_eq!(found("20260105-11:20:43.5"), Ok(Precision::Millis));
@@ -78,6 +78,6 @@ mod tests {
         assert_eq!(found("20260105-11:20:43.123456789"), Ok(Precision::Nanos));
         assert_eq!(found("20260105-11:20:43.123456789012"), Ok(Precision::Picos));
         let error = found("20260105 11:20:43").expect_err("no dash");
-        assert_eq!(error.kind, ErrorKind::ValueFormat);
+        assert_eq!(error.kind, FixErrorKind::ValueFormat);
     }
 }

@@ -6,9 +6,9 @@ use std::fmt;
 ///
 /// Prints and compares by its bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text<'m>(pub &'m [u8]);
+pub struct FixText<'m>(pub &'m [u8]);
 
-impl<'m> Text<'m> {
+impl<'m> FixText<'m> {
     /// Returns the bytes.
     #[inline]
     pub const fn as_bytes(self) -> &'m [u8] {
@@ -24,37 +24,37 @@ impl<'m> Text<'m> {
     }
 }
 
-impl<'m> From<&'m str> for Text<'m> {
+impl<'m> From<&'m str> for FixText<'m> {
     fn from(text: &'m str) -> Self {
         Self(text.as_bytes())
     }
 }
 
-impl<'m> From<&'m [u8]> for Text<'m> {
+impl<'m> From<&'m [u8]> for FixText<'m> {
     fn from(text: &'m [u8]) -> Self {
         Self(text)
     }
 }
 
-impl PartialEq<str> for Text<'_> {
+impl PartialEq<str> for FixText<'_> {
     fn eq(&self, other: &str) -> bool {
         self.0 == other.as_bytes()
     }
 }
 
-impl PartialEq<&str> for Text<'_> {
+impl PartialEq<&str> for FixText<'_> {
     fn eq(&self, other: &&str) -> bool {
         self.0 == other.as_bytes()
     }
 }
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for FixText<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(&String::from_utf8_lossy(self.0))
     }
 }
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for FixText<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         String::from_utf8_lossy(self.0).fmt(out)
     }
@@ -66,11 +66,11 @@ mod tests {
 
     #[test]
     fn text_prints_what_it_can() {
-        let text = Text::from("BHP");
+        let text = FixText::from("BHP");
         assert_eq!((format!("{text:>5}"), format!("{text:?}")), ("  BHP".into(), "\"BHP\"".into()));
         assert_eq!((text.as_str(), text == "BHP"), (Some("BHP"), true));
         assert_eq!(text.as_bytes(), b"BHP");
-        let text = Text(&[0xE9, b'x']);
+        let text = FixText(&[0xE9, b'x']);
         assert_eq!((text.as_str(), text.to_string()), (None, "\u{FFFD}x".to_owned()));
     }
 }

@@ -1,13 +1,13 @@
 //! Checks of repeating groups.
 
-use super::{Run, error_at};
+use super::{Validation, error_at};
 use crate::dictionary::{GroupDef, GroupId};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FixError, FixErrorKind};
 
 /// Maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
-impl Run<'_> {
+impl Validation<'_> {
     /// Checks the group whose NumInGroup field is at `count_at`. Returns the position after its
     /// last entry.
     pub(super) fn check_group(
@@ -16,11 +16,11 @@ impl Run<'_> {
         group: GroupId,
         count_at: usize,
         depth: usize,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, FixError> {
         let fields = self.dictionaries[dictionary];
         let Some(group) = fields.group(group) else { return Ok(count_at + 1) };
         if depth >= DEPTH_MAX {
-            return Err(error_at(self.message, ErrorKind::NestingTooDeep, count_at));
+            return Err(error_at(self.message, FixErrorKind::NestingTooDeep, count_at));
         }
         let field = self.message.field_at(count_at);
         let count = match field {
@@ -39,10 +39,10 @@ impl Run<'_> {
         }
         let is_member = tags.get(at).is_some_and(|tag| group.place(*tag).is_some());
         if entries == 0 && count > 0 && is_member {
-            return Err(error_at(self.message, ErrorKind::GroupOrder, at));
+            return Err(error_at(self.message, FixErrorKind::GroupOrder, at));
         }
         if entries != count {
-            return Err(error_at(self.message, ErrorKind::GroupCount, count_at));
+            return Err(error_at(self.message, FixErrorKind::GroupCount, count_at));
         }
         value_error.map_or(Ok(at), Err)
     }
@@ -57,8 +57,8 @@ impl Run<'_> {
         group: &GroupDef,
         start: usize,
         depth: usize,
-        value_error: &mut Option<Error>,
-    ) -> Result<usize, Error> {
+        value_error: &mut Option<FixError>,
+    ) -> Result<usize, FixError> {
         let fields = self.dictionaries[dictionary];
         let tags = self.message.tags();
         let (mut at, mut last) = (start, None);
@@ -88,12 +88,12 @@ impl Run<'_> {
 
     /// Returns the error, if any, of a field that follows one that it should precede.
     #[cold]
-    fn check_late(&self, start: usize, at: usize, tag: u32) -> Result<(), Error> {
+    fn check_late(&self, start: usize, at: usize, tag: u32) -> Result<(), FixError> {
         if self.message.tags()[start..at].contains(&tag) {
-            return Err(error_at(self.message, ErrorKind::RepeatedTag, at));
+            return Err(error_at(self.message, FixErrorKind::RepeatedTag, at));
         }
         if self.checks.group_fields_in_order {
-            return Err(error_at(self.message, ErrorKind::GroupOrder, at));
+            return Err(error_at(self.message, FixErrorKind::GroupOrder, at));
         }
         Ok(())
     }
@@ -103,12 +103,16 @@ impl Run<'_> {
         group: &GroupDef,
         start: usize,
         end: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FixError> {
         let tags = self.message.tags().get(start..end).unwrap_or_default();
         for member in group.members.iter().filter(|member| member.required) {
             if !tags.contains(&member.tag.0) {
                 let offset = self.message.field_offset(start).unwrap_or(0);
-                return Err(Error::new(ErrorKind::RequiredTag, member.tag.0, offset as usize));
+                return Err(FixError::new(
+                    FixErrorKind::RequiredTag,
+                    member.tag.0,
+                    offset as usize,
+                ));
             }
         }
         Ok(())

@@ -2,15 +2,15 @@
 //!
 //! A [`Validator`] passes over a message once, in order, and returns the reason to reject it. If
 //! there are several, their precedence is that of common FIX engines: a field out of order, a
-//! missing required field, the first invalid field. [`Error::session_reject_reason`] returns the
+//! missing required field, the first invalid field. [`FixError::session_reject_reason`] returns the
 //! session reject reason; see also [`Checks::undefined_tag`].
 
 mod group;
 mod value;
 
-use crate::dictionary::{Block, Dictionary, FieldDef, Member};
-use crate::error::{Error, ErrorKind};
-use crate::reader::Message;
+use crate::dictionary::{Dictionary, FieldDef, MemberBlock, MemberDef};
+use crate::error::{FixError, FixErrorKind};
+use crate::reader::FixMessage;
 use crate::reason::SessionRejectReason;
 use crate::tag::Tag;
 
@@ -56,9 +56,9 @@ impl Default for Checks {
 
 impl Checks {
     /// Returns the reason to put in SessionRejectReason (373) for an error of a validator.
-    pub fn reason(&self, error: &Error) -> Option<SessionRejectReason> {
+    pub fn reason(&self, error: &FixError) -> Option<SessionRejectReason> {
         match error.kind {
-            ErrorKind::UndefinedTag => Some(self.undefined_tag),
+            FixErrorKind::UndefinedTag => Some(self.undefined_tag),
             _ => error.session_reject_reason(),
         }
     }
@@ -82,27 +82,27 @@ const NONE_MET: [usize; 3] = [usize::MAX; 3];
 
 /// Parts of a message, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum MessagePart {
     Header,
     Body,
     Trailer,
 }
 
 /// The place of a field.
-struct Place<'d> {
-    part: Part,
+struct FieldPlace<'d> {
+    part: MessagePart,
     dictionary: usize,
     index: usize,
     field: &'d FieldDef,
-    member: Option<&'d Member>,
+    member: Option<&'d MemberDef>,
 }
 
 /// One message and the dictionaries that it is checked against.
-struct Run<'r> {
-    message: &'r Message<'r, 'r>,
+struct Validation<'r> {
+    message: &'r FixMessage<'r, 'r>,
     dictionaries: [&'r Dictionary; 2],
     /// The dictionary that defines the body, and the body.
-    body: (usize, &'r Block),
+    body: (usize, &'r MemberBlock),
     checks: Checks,
     allowed: &'r [Tag],
 }
@@ -132,9 +132,9 @@ impl Validator {
     /// The reason to reject the message: any kind that has a session reject reason.
     pub fn validate(
         &mut self,
-        message: &Message<'_, '_>,
+        message: &FixMessage<'_, '_>,
         dictionary: &Dictionary,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FixError> {
         self.validate_fixt(message, dictionary, dictionary)
     }
 
@@ -145,10 +145,10 @@ impl Validator {
     /// As for [`Validator::validate`].
     pub fn validate_fixt(
         &mut self,
-        message: &Message<'_, '_>,
+        message: &FixMessage<'_, '_>,
         session: &Dictionary,
         application: &Dictionary,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FixError> {
         if let Some(fault) = message.fault() {
             return Err(fault);
         }
@@ -157,9 +157,9 @@ impl Validator {
             (Some(message), _) => (0, &message.body),
             (None, Some(message)) => (1, &message.body),
             (None, None) if msg_type.is_empty() && self.checks.fields_have_values => {
-                return Err(error_at(message, ErrorKind::EmptyValue, 2));
+                return Err(error_at(message, FixErrorKind::EmptyValue, 2));
             }
-            (None, None) => return Err(error_at(message, ErrorKind::MsgType, 2)),
+            (None, None) => return Err(error_at(message, FixErrorKind::MsgType, 2)),
         };
         self.generation = self.generation.wrapping_add(1);
         for (seen, dictionary) in self.seen.iter_mut().zip([session, application]) {
@@ -171,7 +171,8 @@ impl Validator {
         self.generation = self.generation.max(1);
         let dictionaries = [session, application];
         let allowed = std::mem::take(&mut self.allowed);
-        let run = Run { message, dictionaries, body, checks: self.checks, allowed: &allowed };
+        let run =
+            Validation { message, dictionaries, body, checks: self.checks, allowed: &allowed };
         let outcome = self.walk(&run).map_err(|found| self.foremost(&run, found));
         self.allowed = allowed;
         outcome
@@ -179,14 +180,14 @@ impl Validator {
 
     /// Returns the error that takes precedence over `found`; `found` if there is none.
     #[cold]
-    fn foremost(&mut self, run: &Run<'_>, found: Error) -> Error {
-        let mut part = Part::Header;
+    fn foremost(&mut self, run: &Validation<'_>, found: FixError) -> FixError {
+        let mut part = MessagePart::Header;
         for (at, tag) in run.message.tags().iter().enumerate() {
             let Some(place) = run.place(*tag).filter(|place| place.member.is_some()) else {
                 continue;
             };
             if run.checks.fields_in_order && place.part < part {
-                return error_at(run.message, ErrorKind::TagOrder, at);
+                return error_at(run.message, FixErrorKind::TagOrder, at);
             }
             part = place.part.max(part);
             if let Some(last) = self.seen[place.dictionary].get_mut(place.index) {
@@ -199,9 +200,9 @@ impl Validator {
         self.check_required(run, NONE_MET).err().unwrap_or(found)
     }
 
-    fn walk(&mut self, run: &Run<'_>) -> Result<(), Error> {
+    fn walk(&mut self, run: &Validation<'_>) -> Result<(), FixError> {
         let tags = run.message.tags();
-        let (mut part, mut at) = (Part::Header, 0);
+        let (mut part, mut at) = (MessagePart::Header, 0);
         // Numbers of required members present in header, body and trailer.
         let mut required = [0; 3];
         while let Some(tag) = tags.get(at) {
@@ -212,13 +213,13 @@ impl Validator {
             };
             run.check_value(at, place.field)?;
             if run.checks.fields_in_order && place.part < part {
-                return Err(error_at(run.message, ErrorKind::TagOrder, at));
+                return Err(error_at(run.message, FixErrorKind::TagOrder, at));
             }
             part = place.part.max(part);
             let Some(member) = place.member else {
                 let is_allowed = run.body.1.takes_any || run.allowed.contains(&Tag(*tag));
                 if run.checks.message_fields && !is_allowed {
-                    return Err(error_at(run.message, ErrorKind::TagNotInMessage, at));
+                    return Err(error_at(run.message, FixErrorKind::TagNotInMessage, at));
                 }
                 at += 1;
                 continue;
@@ -226,7 +227,7 @@ impl Validator {
             let last = self.seen[place.dictionary].get_mut(place.index);
             if last.is_some_and(|last| std::mem::replace(last, self.generation) == self.generation)
             {
-                return Err(error_at(run.message, ErrorKind::RepeatedTag, at));
+                return Err(error_at(run.message, FixErrorKind::RepeatedTag, at));
             }
             required[place.part as usize] += usize::from(member.required);
             at = match member.group {
@@ -237,7 +238,7 @@ impl Validator {
         if run.checks.required_fields { self.check_required(run, required) } else { Ok(()) }
     }
 
-    fn check_required(&self, run: &Run<'_>, met: [usize; 3]) -> Result<(), Error> {
+    fn check_required(&self, run: &Validation<'_>, met: [usize; 3]) -> Result<(), FixError> {
         let [session, _] = run.dictionaries;
         let (body_dictionary, body) = run.body;
         let blocks = [(0, &session.header), (body_dictionary, body), (0, &session.trailer)];
@@ -251,66 +252,72 @@ impl Validator {
                 let last = index.and_then(|index| self.seen[dictionary].get(index));
                 member.required && last != Some(&self.generation)
             });
-            if let Some(Member { tag: Tag(tag), .. }) = missing {
+            if let Some(MemberDef { tag: Tag(tag), .. }) = missing {
                 let end = run.message.bytes().len();
-                return Err(Error::new(ErrorKind::RequiredTag, *tag, end));
+                return Err(FixError::new(FixErrorKind::RequiredTag, *tag, end));
             }
         }
         Ok(())
     }
 }
 
-impl<'r> Run<'r> {
+impl<'r> Validation<'r> {
     /// Finds the place of a tag; `None` if no dictionary has it.
     #[inline]
-    fn place(&self, tag: u32) -> Option<Place<'r>> {
+    fn place(&self, tag: u32) -> Option<FieldPlace<'r>> {
         let [session, application] = self.dictionaries;
         let index = session.field_index(tag);
         if let Some(index) = index {
             let field = &session.fields[index];
             let (part, block) = if field.in_header {
-                (Part::Header, &session.header)
+                (MessagePart::Header, &session.header)
             } else if field.in_trailer {
-                (Part::Trailer, &session.trailer)
+                (MessagePart::Trailer, &session.trailer)
             } else if self.body.0 == 0 {
-                (Part::Body, self.body.1)
+                (MessagePart::Body, self.body.1)
             } else {
-                return self.in_application(application, tag).or(Some(Place {
-                    part: Part::Body,
+                return self.in_application(application, tag).or(Some(FieldPlace {
+                    part: MessagePart::Body,
                     dictionary: 0,
                     index,
                     field,
                     member: None,
                 }));
             };
-            return Some(Place { part, dictionary: 0, index, field, member: block.member(index) });
+            return Some(FieldPlace {
+                part,
+                dictionary: 0,
+                index,
+                field,
+                member: block.member(index),
+            });
         }
         self.in_application(application, tag)
     }
 
-    fn in_application(&self, application: &'r Dictionary, tag: u32) -> Option<Place<'r>> {
+    fn in_application(&self, application: &'r Dictionary, tag: u32) -> Option<FieldPlace<'r>> {
         let index = application.field_index(tag)?;
         let field = &application.fields[index];
         let member = if self.body.0 == 1 { self.body.1.member(index) } else { None };
-        Some(Place { part: Part::Body, dictionary: 1, index, field, member })
+        Some(FieldPlace { part: MessagePart::Body, dictionary: 1, index, field, member })
     }
 
     #[cold]
-    fn undefined(&self, at: usize, tag: u32) -> Result<(), Error> {
+    fn undefined(&self, at: usize, tag: u32) -> Result<(), FixError> {
         let is_ignored = tag >= USER_DEFINED && !self.checks.user_defined_fields;
         if is_ignored || self.allowed.contains(&Tag(tag)) {
             return Ok(());
         }
-        Err(error_at(self.message, ErrorKind::UndefinedTag, at))
+        Err(error_at(self.message, FixErrorKind::UndefinedTag, at))
     }
 }
 
 /// Creates an error for the field at `at`.
 #[cold]
-fn error_at(message: &Message<'_, '_>, kind: ErrorKind, at: usize) -> Error {
+fn error_at(message: &FixMessage<'_, '_>, kind: FixErrorKind, at: usize) -> FixError {
     let tag = message.tags().get(at).copied().unwrap_or(0);
     let offset = message.field_offset(at).unwrap_or(0);
-    Error::new(kind, tag, offset as usize)
+    FixError::new(kind, tag, offset as usize)
 }
 
 #[cfg(test)]
@@ -330,7 +337,7 @@ mod tests {
     const HEAD: &str = "34=2|49=TW|52=20240101-00:00:00|56=ISLD|";
 
     /// Validates with one validator and one dictionary. Returns kind and tag of each error.
-    fn outcomes(checks: Checks, bodies: &[&str]) -> Vec<Option<(ErrorKind, u32)>> {
+    fn outcomes(checks: Checks, bodies: &[&str]) -> Vec<Option<(FixErrorKind, u32)>> {
         let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
         let mut validator = Validator::new(checks);
         let mut reader = Reader::new();
@@ -353,7 +360,7 @@ mod tests {
         let mut reader = Reader::new();
         let message = reader.decode(&bytes).expect("whole");
         for (fields_have_values, kind) in
-            [(true, ErrorKind::EmptyValue), (false, ErrorKind::MsgType)]
+            [(true, FixErrorKind::EmptyValue), (false, FixErrorKind::MsgType)]
         {
             let mut validator = Validator::new(Checks { fields_have_values, ..Checks::default() });
             let alone = validator.validate(&message, &dictionary).expect_err("no type");
@@ -367,44 +374,44 @@ mod tests {
     #[test]
     fn a_group_without_entries_has_a_wrong_count_and_no_wrong_order() {
         let with = |rest: &str| outcomes(Checks::default(), &[&format!("{ORDER}{rest}")])[0];
-        assert_eq!(with("453=1|"), Some((ErrorKind::GroupCount, 453)));
-        assert_eq!(with("453=1|58=x|"), Some((ErrorKind::GroupCount, 453)));
-        assert_eq!(with("453=1|447=D|448=A|"), Some((ErrorKind::GroupOrder, 447)));
-        assert_eq!(with("453=2|448=A|447=D|452=1|58=x|"), Some((ErrorKind::GroupCount, 453)));
+        assert_eq!(with("453=1|"), Some((FixErrorKind::GroupCount, 453)));
+        assert_eq!(with("453=1|58=x|"), Some((FixErrorKind::GroupCount, 453)));
+        assert_eq!(with("453=1|447=D|448=A|"), Some((FixErrorKind::GroupOrder, 447)));
+        assert_eq!(with("453=2|448=A|447=D|452=1|58=x|"), Some((FixErrorKind::GroupCount, 453)));
     }
 
     #[test]
     fn every_reason_is_found() {
         let with = |rest: &str| format!("{ORDER}{rest}");
         let parties = with("453=2|448=A|447=D|452=1|448=B|447=D|452=3|802=1|523=x|803=4|");
-        let cases: Vec<(String, Option<(ErrorKind, u32)>)> = vec![
+        let cases: Vec<(String, Option<(FixErrorKind, u32)>)> = vec![
             (with(""), None),
             (parties, None),
             (with("386=0|"), None),
-            (with("999=HI|"), Some((ErrorKind::UndefinedTag, 999))),
-            (with("5000=HI|"), Some((ErrorKind::UndefinedTag, 5000))),
-            (with("-1=HI|"), Some((ErrorKind::TagSyntax, 0))),
-            (with("8000|"), Some((ErrorKind::FieldDelimiter, 0))),
-            ("35=D|11=id|40=1|60=20240101-00:00:00|".into(), Some((ErrorKind::RequiredTag, 54))),
-            ("35=0|58=Text|".into(), Some((ErrorKind::TagNotInMessage, 58))),
-            ("35=0|112=|".into(), Some((ErrorKind::EmptyValue, 112))),
-            (with("167=BOO|"), Some((ErrorKind::ValueRange, 167))),
+            (with("999=HI|"), Some((FixErrorKind::UndefinedTag, 999))),
+            (with("5000=HI|"), Some((FixErrorKind::UndefinedTag, 5000))),
+            (with("-1=HI|"), Some((FixErrorKind::TagSyntax, 0))),
+            (with("8000|"), Some((FixErrorKind::FieldDelimiter, 0))),
+            ("35=D|11=id|40=1|60=20240101-00:00:00|".into(), Some((FixErrorKind::RequiredTag, 54))),
+            ("35=0|58=Text|".into(), Some((FixErrorKind::TagNotInMessage, 58))),
+            ("35=0|112=|".into(), Some((FixErrorKind::EmptyValue, 112))),
+            (with("167=BOO|"), Some((FixErrorKind::ValueRange, 167))),
             (with("18=1 G|"), None),
-            (with("18=1 zz|"), Some((ErrorKind::ValueRange, 18))),
-            (with("44=+200.00|"), Some((ErrorKind::ValueFormat, 44))),
-            (with("432=20240230|"), Some((ErrorKind::ValueFormat, 432))),
-            ("35=zz|".into(), Some((ErrorKind::MsgType, 35))),
-            (with("40=2|"), Some((ErrorKind::RepeatedTag, 40))),
-            (with("50=x|"), Some((ErrorKind::TagOrder, 50))),
-            (with("93=1|89=x|58=x|"), Some((ErrorKind::TagOrder, 58))),
-            (with("453=1|447=D|448=A|"), Some((ErrorKind::GroupOrder, 447))),
-            (with("453=1|448=A|452=1|447=D|"), Some((ErrorKind::GroupOrder, 447))),
-            (with("453=1|448=A|448=B|"), Some((ErrorKind::GroupCount, 453))),
-            (with("453=2|448=A|58=x|"), Some((ErrorKind::GroupCount, 453))),
-            (with("386=x|"), Some((ErrorKind::ValueFormat, 386))),
-            (with("453=1|448=A|447=D|447=D|"), Some((ErrorKind::RepeatedTag, 447))),
-            (with("453=1|448=A|802=1|803=4|"), Some((ErrorKind::GroupOrder, 803))),
-            (with("453=1|448=A|802=2|523=x|58=x|"), Some((ErrorKind::GroupCount, 802))),
+            (with("18=1 zz|"), Some((FixErrorKind::ValueRange, 18))),
+            (with("44=+200.00|"), Some((FixErrorKind::ValueFormat, 44))),
+            (with("432=20240230|"), Some((FixErrorKind::ValueFormat, 432))),
+            ("35=zz|".into(), Some((FixErrorKind::MsgType, 35))),
+            (with("40=2|"), Some((FixErrorKind::RepeatedTag, 40))),
+            (with("50=x|"), Some((FixErrorKind::TagOrder, 50))),
+            (with("93=1|89=x|58=x|"), Some((FixErrorKind::TagOrder, 58))),
+            (with("453=1|447=D|448=A|"), Some((FixErrorKind::GroupOrder, 447))),
+            (with("453=1|448=A|452=1|447=D|"), Some((FixErrorKind::GroupOrder, 447))),
+            (with("453=1|448=A|448=B|"), Some((FixErrorKind::GroupCount, 453))),
+            (with("453=2|448=A|58=x|"), Some((FixErrorKind::GroupCount, 453))),
+            (with("386=x|"), Some((FixErrorKind::ValueFormat, 386))),
+            (with("453=1|448=A|447=D|447=D|"), Some((FixErrorKind::RepeatedTag, 447))),
+            (with("453=1|448=A|802=1|803=4|"), Some((FixErrorKind::GroupOrder, 803))),
+            (with("453=1|448=A|802=2|523=x|58=x|"), Some((FixErrorKind::GroupCount, 802))),
         ];
         let bodies: Vec<&str> = cases.iter().map(|(body, _)| body.as_str()).collect();
         let found = outcomes(Checks::default(), &bodies);
@@ -416,18 +423,18 @@ mod tests {
     #[test]
     fn of_several_things_wrong_order_goes_first_and_then_a_missing_field() {
         let cases = [
-            ("35=D|999=x|11=i|40=1|60=20240101-00:00:00|", (ErrorKind::RequiredTag, 54)),
-            ("35=D|11=i|54=Z|40=1|60=x|11=j|", (ErrorKind::ValueRange, 54)),
-            ("35=D|11=i|54=1|40=1|108=3|", (ErrorKind::RequiredTag, 60)),
-            ("35=D|11=i|108=3|50=x|54=1|", (ErrorKind::TagOrder, 50)),
-            ("35=D|11=|54=1|40=1|60=20240101-00:00:00|50=x|", (ErrorKind::TagOrder, 50)),
+            ("35=D|999=x|11=i|40=1|60=20240101-00:00:00|", (FixErrorKind::RequiredTag, 54)),
+            ("35=D|11=i|54=Z|40=1|60=x|11=j|", (FixErrorKind::ValueRange, 54)),
+            ("35=D|11=i|54=1|40=1|108=3|", (FixErrorKind::RequiredTag, 60)),
+            ("35=D|11=i|108=3|50=x|54=1|", (FixErrorKind::TagOrder, 50)),
+            ("35=D|11=|54=1|40=1|60=20240101-00:00:00|50=x|", (FixErrorKind::TagOrder, 50)),
         ];
         let found = outcomes(Checks::default(), &cases.map(|(body, _)| body));
         assert_eq!(found, cases.map(|(_, expected)| Some(expected)));
         let lenient =
             Checks { fields_in_order: false, required_fields: false, ..Checks::default() };
         let found = outcomes(lenient, &["35=D|11=|50=x|"]);
-        assert_eq!(found, [Some((ErrorKind::EmptyValue, 11))]);
+        assert_eq!(found, [Some((FixErrorKind::EmptyValue, 11))]);
     }
 
     #[test]
@@ -447,7 +454,7 @@ mod tests {
             "35=D|50=x|40=zz|453=1|448=A|452=1|447=D|",
             "35=D|40=Z|50=x|453=1|448=A|452=1|447=D|",
         ];
-        let expected = [None, Some((ErrorKind::ValueFormat, 40)), None];
+        let expected = [None, Some((FixErrorKind::ValueFormat, 40)), None];
         assert_eq!(outcomes(checks, &bodies), expected);
     }
 
@@ -467,13 +474,16 @@ mod tests {
         assert_eq!(check(&format!("35=D|{order}")), None);
         assert_eq!(
             check(&format!("35=D|{order}386=3|336=PRE-OPEN|336=AFTER-HOURS|")),
-            Some((ErrorKind::GroupCount, 386))
+            Some((FixErrorKind::GroupCount, 386))
         );
-        assert_eq!(check(&format!("35=D|{order}108=2|")), Some((ErrorKind::TagNotInMessage, 108)));
-        assert_eq!(check(&format!("35=0|{HEAD}58=x|")), Some((ErrorKind::TagNotInMessage, 58)));
+        assert_eq!(
+            check(&format!("35=D|{order}108=2|")),
+            Some((FixErrorKind::TagNotInMessage, 108))
+        );
+        assert_eq!(check(&format!("35=0|{HEAD}58=x|")), Some((FixErrorKind::TagNotInMessage, 58)));
         assert_eq!(
             check("35=0|34=2|49=A|52=20240101-00:00:00|"),
-            Some((ErrorKind::RequiredTag, 56))
+            Some((FixErrorKind::RequiredTag, 56))
         );
     }
 

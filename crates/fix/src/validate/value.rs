@@ -1,28 +1,28 @@
 //! Checks of a value: present, well-formed, and listed.
 
-use super::{Run, error_at};
-use crate::dictionary::{FieldDef, FieldType};
+use super::{Validation, error_at};
+use crate::dictionary::{FieldDef, FixFieldType};
 use crate::digits::{ZEROS, are_digits, short_word};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FixError, FixErrorKind};
 use crate::reader::Field;
 
-impl Run<'_> {
+impl Validation<'_> {
     /// Checks the value of the field at `at`.
     #[inline]
-    pub(super) fn check_value(&self, at: usize, field: &FieldDef) -> Result<(), Error> {
+    pub(super) fn check_value(&self, at: usize, field: &FieldDef) -> Result<(), FixError> {
         let Some(found) = self.message.field_at(at) else { return Ok(()) };
         if found.value.is_empty() {
             if self.checks.fields_have_values {
-                return Err(error_at(self.message, ErrorKind::EmptyValue, at));
+                return Err(error_at(self.message, FixErrorKind::EmptyValue, at));
             }
             return Ok(());
         }
         // Common dictionaries list longer values for character fields: a listed value is valid.
         if !is_well_written(field.field_type, &found) && field.description(found.value).is_none() {
-            return Err(error_at(self.message, ErrorKind::ValueFormat, at));
+            return Err(error_at(self.message, FixErrorKind::ValueFormat, at));
         }
         if self.checks.listed_values && !is_listed(field, found.value) {
-            return Err(error_at(self.message, ErrorKind::ValueRange, at));
+            return Err(error_at(self.message, FixErrorKind::ValueRange, at));
         }
         Ok(())
     }
@@ -30,8 +30,8 @@ impl Run<'_> {
 
 /// True if a value is well-formed for its type.
 #[inline]
-fn is_well_written(field_type: FieldType, found: &Field<'_>) -> bool {
-    use FieldType as T;
+fn is_well_written(field_type: FixFieldType, found: &Field<'_>) -> bool {
+    use FixFieldType as T;
     match field_type {
         T::Int => is_int(found.value),
         T::Length | T::NumInGroup | T::SeqNum | T::TagNum => is_digits(found.value),

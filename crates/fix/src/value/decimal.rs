@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::digits::{are_digits, eight_digits};
-use crate::error::ErrorKind;
+use crate::error::FixErrorKind;
 
 /// Bits of the negated exponent: the number of decimal places.
 const PLACES: u64 = 0xFF;
@@ -16,14 +16,14 @@ const WORD_DIGITS: usize = 18;
 ///
 /// Two numbers are equal if they have the same form: 1.0 differs from 1.00, and -0 from 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Decimal {
+pub struct FixDecimal {
     /// The low 64 bits of the digits.
     low: u64,
     /// From the lowest bit on: places (8 bits), the high bits of the digits (55), sign.
     high: u64,
 }
 
-impl Decimal {
+impl FixDecimal {
     /// The largest value of the digits, ignoring the point.
     pub const DIGITS_MAX: u128 = (1 << 119) - 1;
 
@@ -110,7 +110,7 @@ impl Decimal {
 
     /// Parses an optional minus, digits, and optionally a point and digits. A point needs a digit
     /// on at least one side.
-    pub(crate) fn parse(text: &[u8]) -> Result<Self, ErrorKind> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, FixErrorKind> {
         let (is_negative, text) = match text {
             [b'-', text @ ..] => (true, text),
             text => (false, text),
@@ -123,7 +123,7 @@ impl Decimal {
                 let digit = u64::from(byte.wrapping_sub(b'0'));
                 if digit > 9 {
                     if *byte != b'.' || point.is_some() {
-                        return Err(ErrorKind::ValueFormat);
+                        return Err(FixErrorKind::ValueFormat);
                     }
                     point = Some(digits);
                     continue;
@@ -134,22 +134,22 @@ impl Decimal {
             number = appended(number, part, digits - before)?;
         }
         if digits == 0 {
-            return Err(ErrorKind::ValueFormat);
+            return Err(FixErrorKind::ValueFormat);
         }
         let places = point.map_or(0, |point| digits - point);
-        let exponent = i8::try_from(places).map_err(|_| ErrorKind::ValueRange)?;
-        Self::from_digits(is_negative, number, -exponent).ok_or(ErrorKind::ValueRange)
+        let exponent = i8::try_from(places).map_err(|_| FixErrorKind::ValueRange)?;
+        Self::from_digits(is_negative, number, -exponent).ok_or(FixErrorKind::ValueRange)
     }
 }
 
 /// Appends `part`, which has `len` digits, to a number.
 #[inline]
-fn appended(number: u128, part: u64, len: usize) -> Result<u128, ErrorKind> {
+fn appended(number: u128, part: u64, len: usize) -> Result<u128, FixErrorKind> {
     if number == 0 {
         return Ok(part.into());
     }
     let moved = number.checked_mul(10_u128.pow(len as u32));
-    moved.and_then(|moved| moved.checked_add(part.into())).ok_or(ErrorKind::ValueRange)
+    moved.and_then(|moved| moved.checked_add(part.into())).ok_or(FixErrorKind::ValueRange)
 }
 
 /// Parses `len` characters, each XORed with `0`: the last in the highest byte, zeros before the
@@ -174,7 +174,7 @@ pub(super) fn short(digits: u64, len: usize) -> Option<(u64, u8)> {
     (is_point && len > 1 && are_digits(moved)).then(|| (eight_digits(moved), places))
 }
 
-impl fmt::Display for Decimal {
+impl fmt::Display for FixDecimal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.is_negative() { "-" } else { "" };
         let (number, exponent) = (self.digits(), self.exponent());
@@ -190,7 +190,7 @@ impl fmt::Display for Decimal {
     }
 }
 
-impl fmt::Debug for Decimal {
+impl fmt::Debug for FixDecimal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.is_negative() { "-" } else { "" };
         write!(out, "Decimal({sign}{}e{})", self.digits(), self.exponent())
@@ -230,22 +230,22 @@ mod tests {
             "66461399789245793.645190353014017227",
             "664613997892457936451903530140172287",
         ] {
-            let value = Decimal::parse(text.as_bytes()).expect(text);
+            let value = FixDecimal::parse(text.as_bytes()).expect(text);
             assert_eq!(value.to_string(), text);
-            assert_eq!(Decimal::of_words(value.words()), value);
+            assert_eq!(FixDecimal::of_words(value.words()), value);
         }
-        assert_eq!(Decimal::parse(b"002000.00"), Ok(Decimal::new(200_000, -2)));
-        assert_eq!(Decimal::parse(b"5."), Ok(Decimal::new(5, 0)));
-        assert_eq!(Decimal::parse(b".5"), Ok(Decimal::new(5, -1)));
-        assert_eq!(Decimal::new(12, 3).to_string(), "12000");
+        assert_eq!(FixDecimal::parse(b"002000.00"), Ok(FixDecimal::new(200_000, -2)));
+        assert_eq!(FixDecimal::parse(b"5."), Ok(FixDecimal::new(5, 0)));
+        assert_eq!(FixDecimal::parse(b".5"), Ok(FixDecimal::new(5, -1)));
+        assert_eq!(FixDecimal::new(12, 3).to_string(), "12000");
     }
 
     #[test]
     fn sign_digits_and_exponent_come_back() {
         for exponent in i8::MIN..=i8::MAX {
-            for digits in [0, 1, 298_075, u128::from(u64::MAX), 1 << 64, Decimal::DIGITS_MAX] {
+            for digits in [0, 1, 298_075, u128::from(u64::MAX), 1 << 64, FixDecimal::DIGITS_MAX] {
                 for is_negative in [false, true] {
-                    let value = Decimal::from_digits(is_negative, digits, exponent);
+                    let value = FixDecimal::from_digits(is_negative, digits, exponent);
                     let value = value.expect("not too many digits");
                     assert_eq!((value.digits(), value.exponent()), (digits, exponent));
                     assert_eq!(value.is_negative(), is_negative);
@@ -254,29 +254,29 @@ mod tests {
                     if let Ok(mantissa) = i64::try_from(value.mantissa())
                         && (mantissa != 0 || !is_negative)
                     {
-                        assert_eq!(Decimal::new(mantissa, exponent), value);
+                        assert_eq!(FixDecimal::new(mantissa, exponent), value);
                     }
                 }
             }
         }
-        assert_eq!(Decimal::new(i64::MIN, 0).mantissa(), i64::MIN.into());
-        assert_eq!(Decimal::from_digits(false, Decimal::DIGITS_MAX + 1, 0), None);
-        assert_ne!(Decimal::from_digits(true, 0, 0), Some(Decimal::default()));
+        assert_eq!(FixDecimal::new(i64::MIN, 0).mantissa(), i64::MIN.into());
+        assert_eq!(FixDecimal::from_digits(false, FixDecimal::DIGITS_MAX + 1, 0), None);
+        assert_ne!(FixDecimal::from_digits(true, 0, 0), Some(FixDecimal::default()));
     }
 
     #[test]
     fn other_forms_are_refused() {
         for bad in ["", "-", ".", "+200.00", "1e5", "1.2.3", "1,5", "--1", " 1"] {
-            assert_eq!(Decimal::parse(bad.as_bytes()), Err(ErrorKind::ValueFormat), "{bad}");
+            assert_eq!(FixDecimal::parse(bad.as_bytes()), Err(FixErrorKind::ValueFormat), "{bad}");
         }
-        let most = Decimal::DIGITS_MAX;
-        let parsed = |text: String| Decimal::parse(text.as_bytes()).map(Decimal::mantissa);
+        let most = FixDecimal::DIGITS_MAX;
+        let parsed = |text: String| FixDecimal::parse(text.as_bytes()).map(FixDecimal::mantissa);
         assert_eq!(parsed(format!("-{most}")), Ok(-(most as i128)));
-        assert_eq!(parsed(format!("{}", most + 1)), Err(ErrorKind::ValueRange));
-        assert_eq!(parsed("9".repeat(100)), Err(ErrorKind::ValueRange));
+        assert_eq!(parsed(format!("{}", most + 1)), Err(FixErrorKind::ValueRange));
+        assert_eq!(parsed("9".repeat(100)), Err(FixErrorKind::ValueRange));
         assert_eq!(parsed("0".repeat(200)), Ok(0));
         assert_eq!(parsed("0".repeat(200) + "17"), Ok(17));
         assert_eq!(parsed(format!("0.{}", "0".repeat(127))), Ok(0));
-        assert_eq!(parsed(format!("0.{}", "0".repeat(128))), Err(ErrorKind::ValueRange));
+        assert_eq!(parsed(format!("0.{}", "0".repeat(128))), Err(FixErrorKind::ValueRange));
     }
 }

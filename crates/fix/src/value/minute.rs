@@ -1,7 +1,7 @@
 //! Parsing of timestamps, faster if they are in the same minute as the previous one.
 
 use super::LocalMktDate;
-use super::moment::Moment;
+use super::moment::PackedTimestamp;
 use super::time::{parse_fraction, timestamp_words};
 
 /// The minute of the last timestamp: for another one in the same minute, only the second and the
@@ -20,7 +20,7 @@ impl Default for Minute {
     /// Returns the first minute of the Unix epoch.
     fn default() -> Self {
         let [day, time] = [*b"19700101", *b"\0-00:00:"].map(u64::from_le_bytes);
-        Self { day, time, word: Moment::of_date(LocalMktDate::EPOCH).0 }
+        Self { day, time, word: PackedTimestamp::of_date(LocalMktDate::EPOCH).0 }
     }
 }
 
@@ -58,7 +58,7 @@ impl Minute {
         let second = tens * 10 + ones;
         // Each difference is negative, with high bits set, if its digits are invalid or too large.
         let above = 9_u64.wrapping_sub(ones) | 60_u64.wrapping_sub(second);
-        (self.word | second << Moment::SECOND, other | above >> 8)
+        (self.word | second << PackedTimestamp::SECOND, other | above >> 8)
     }
 
     /// Switches to the minute of a timestamp; `None` if it is invalid.
@@ -67,7 +67,7 @@ impl Minute {
     fn go_to(&mut self, whole: &[u8; 17]) -> Option<()> {
         let (word, _) = timestamp_words(whole)?;
         let [day, time] = words(whole);
-        *self = Self { day, time: time << 8, word: word & !(0xFF << Moment::SECOND) };
+        *self = Self { day, time: time << 8, word: word & !(0xFF << PackedTimestamp::SECOND) };
         Some(())
     }
 }

@@ -6,105 +6,105 @@ mod moment;
 mod time;
 mod zoned;
 
-pub use decimal::Decimal;
+pub use decimal::FixDecimal;
 pub use time::{LocalMktDate, MonthYear, MonthYearDetail, Precision, UtcTime, UtcTimestamp};
 pub use zoned::{TzTime, TzTimestamp, UtcOffset};
 
 pub(crate) use minute::Minute;
-pub(crate) use moment::Moment;
+pub(crate) use moment::PackedTimestamp;
 pub(crate) use time::timestamp_words;
 
 use crate::digits::{ZEROS, are_digits, eight_digits};
-use crate::error::{Error, ErrorKind};
+use crate::error::{FixError, FixErrorKind};
 use crate::reader::Field;
 
 impl<'b> Field<'b> {
     #[inline(always)]
-    fn error(&self, kind: ErrorKind) -> Error {
+    fn error(&self, kind: FixErrorKind) -> FixError {
         self.refused(kind)
     }
 
-    fn parse<T>(&self, value: Option<T>) -> Result<T, Error> {
-        value.ok_or_else(|| self.error(ErrorKind::ValueFormat))
+    fn parse<T>(&self, value: Option<T>) -> Result<T, FixError> {
+        value.ok_or_else(|| self.error(FixErrorKind::ValueFormat))
     }
 
     /// Returns an int: an optional minus and digits, leading zeros allowed.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] outside 64 bits.
+    /// [`FixErrorKind::ValueFormat`]; [`FixErrorKind::ValueRange`] outside 64 bits.
     #[inline(always)]
-    pub fn int(&self) -> Result<i64, Error> {
+    pub fn int(&self) -> Result<i64, FixError> {
         read_int(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
     /// Returns a length, count or sequence number: digits only.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above 64 bits.
+    /// [`FixErrorKind::ValueFormat`]; [`FixErrorKind::ValueRange`] above 64 bits.
     #[inline(always)]
-    pub fn uint(&self) -> Result<u64, Error> {
+    pub fn uint(&self) -> Result<u64, FixError> {
         read_uint(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
     /// Returns an exact decimal; digits after the point are kept, including zeros.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`]; [`ErrorKind::ValueRange`] above [`Decimal::DIGITS_MAX`], or with
+    /// [`FixErrorKind::ValueFormat`]; [`FixErrorKind::ValueRange`] above [`FixDecimal::DIGITS_MAX`], or with
     /// more than 127 digits after the point.
     #[inline(always)]
-    pub fn decimal(&self) -> Result<Decimal, Error> {
+    pub fn decimal(&self) -> Result<FixDecimal, FixError> {
         read_decimal(self.value, self.tail).map_err(|kind| self.error(kind))
     }
 
     /// Returns a single character.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`] if the value is not one byte.
+    /// [`FixErrorKind::ValueFormat`] if the value is not one byte.
     #[inline(always)]
-    pub fn char(&self) -> Result<u8, Error> {
+    pub fn char(&self) -> Result<u8, FixError> {
         match self.value {
             [byte] => Ok(*byte),
-            _ => Err(self.error(ErrorKind::ValueFormat)),
+            _ => Err(self.error(FixErrorKind::ValueFormat)),
         }
     }
 
     /// Returns `Y` as true and `N` as false.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`] for anything else.
+    /// [`FixErrorKind::ValueFormat`] for anything else.
     #[inline(always)]
-    pub fn boolean(&self) -> Result<bool, Error> {
+    pub fn boolean(&self) -> Result<bool, FixError> {
         match self.value {
             b"Y" => Ok(true),
             b"N" => Ok(false),
-            _ => Err(self.error(ErrorKind::ValueFormat)),
+            _ => Err(self.error(FixErrorKind::ValueFormat)),
         }
     }
 
     /// Returns the value as text.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`] if it is not UTF-8.
+    /// [`FixErrorKind::ValueFormat`] if it is not UTF-8.
     #[inline]
-    pub fn str(&self) -> Result<&'b str, Error> {
+    pub fn str(&self) -> Result<&'b str, FixError> {
         self.parse(std::str::from_utf8(self.value).ok())
     }
 
     /// Returns a UTCTimestamp, `YYYYMMDD-HH:MM:SS` with up to twelve digits after a point.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`], also for a day that does not exist.
+    /// [`FixErrorKind::ValueFormat`], also for a day that does not exist.
     #[inline]
-    pub fn utc_timestamp(&self) -> Result<UtcTimestamp, Error> {
+    pub fn utc_timestamp(&self) -> Result<UtcTimestamp, FixError> {
         self.parse(UtcTimestamp::parse(self.value))
     }
 
     /// Returns a UTCTimeOnly, `HH:MM:SS` with up to twelve digits after a point.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`].
+    /// [`FixErrorKind::ValueFormat`].
     #[inline]
-    pub fn utc_time(&self) -> Result<UtcTime, Error> {
+    pub fn utc_time(&self) -> Result<UtcTime, FixError> {
         self.parse(UtcTime::parse(self.value))
     }
 
@@ -112,36 +112,36 @@ impl<'b> Field<'b> {
     /// point, and an optional offset from UTC: `Z`, or a sign and `hh` or `hh:mm`.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`], also for a day that does not exist or an offset beyond 14 hours.
+    /// [`FixErrorKind::ValueFormat`], also for a day that does not exist or an offset beyond 14 hours.
     #[inline]
-    pub fn tz_timestamp(&self) -> Result<TzTimestamp, Error> {
+    pub fn tz_timestamp(&self) -> Result<TzTimestamp, FixError> {
         self.parse(TzTimestamp::parse(self.value))
     }
 
     /// Returns a TZTimeOnly, `HH:MM`, seconds and offset as in [`Self::tz_timestamp`].
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`], also for an offset beyond 14 hours.
+    /// [`FixErrorKind::ValueFormat`], also for an offset beyond 14 hours.
     #[inline]
-    pub fn tz_time(&self) -> Result<TzTime, Error> {
+    pub fn tz_time(&self) -> Result<TzTime, FixError> {
         self.parse(TzTime::parse(self.value))
     }
 
     /// Returns a UTCDateOnly or LocalMktDate, `YYYYMMDD`.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`], also for a day that does not exist.
+    /// [`FixErrorKind::ValueFormat`], also for a day that does not exist.
     #[inline]
-    pub fn date(&self) -> Result<LocalMktDate, Error> {
+    pub fn date(&self) -> Result<LocalMktDate, FixError> {
         self.parse(LocalMktDate::parse(self.value))
     }
 
     /// Returns a MonthYear: `YYYYMM`, `YYYYMMDD` or `YYYYMMw1` to `w5`.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueFormat`].
+    /// [`FixErrorKind::ValueFormat`].
     #[inline]
-    pub fn month_year(&self) -> Result<MonthYear, Error> {
+    pub fn month_year(&self) -> Result<MonthYear, FixError> {
         self.parse(MonthYear::parse(self.value))
     }
 
@@ -153,7 +153,7 @@ impl<'b> Field<'b> {
 
 /// Parses an int; `tail` ends with `text`.
 #[inline(always)]
-pub(crate) fn read_int(text: &[u8], tail: u64) -> Result<i64, ErrorKind> {
+pub(crate) fn read_int(text: &[u8], tail: u64) -> Result<i64, FixErrorKind> {
     match short_digits(text, tail) {
         Some(value) => Ok(value as i64),
         None => parse_int(text),
@@ -162,7 +162,7 @@ pub(crate) fn read_int(text: &[u8], tail: u64) -> Result<i64, ErrorKind> {
 
 /// Parses digits; `tail` ends with `text`.
 #[inline(always)]
-pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, ErrorKind> {
+pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, FixErrorKind> {
     match short_digits(text, tail) {
         Some(value) => Ok(value),
         None => parse_uint(text),
@@ -171,9 +171,9 @@ pub(crate) fn read_uint(text: &[u8], tail: u64) -> Result<u64, ErrorKind> {
 
 /// Parses a decimal; `tail` ends with `text`.
 #[inline(always)]
-pub(crate) fn read_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
+pub(crate) fn read_decimal(text: &[u8], tail: u64) -> Result<FixDecimal, FixErrorKind> {
     match short_text(tail, text.len()).and_then(|digits| decimal::short(digits, text.len())) {
-        Some((digits, places)) => Ok(Decimal::short(false, digits, places)),
+        Some((digits, places)) => Ok(FixDecimal::short(false, digits, places)),
         None => other_decimal(text, tail),
     }
 }
@@ -198,40 +198,40 @@ fn short_text(tail: u64, len: usize) -> Option<u64> {
 
 /// Parses a decimal with a sign, or of any length.
 #[inline(never)]
-fn other_decimal(text: &[u8], tail: u64) -> Result<Decimal, ErrorKind> {
+fn other_decimal(text: &[u8], tail: u64) -> Result<FixDecimal, FixErrorKind> {
     if let [b'-', rest @ ..] = text
         && let Some(digits) = short_text(tail, rest.len())
         && let Some((digits, places)) = decimal::short(digits, rest.len())
     {
-        return Ok(Decimal::short(true, digits, places));
+        return Ok(FixDecimal::short(true, digits, places));
     }
-    Decimal::parse(text)
+    FixDecimal::parse(text)
 }
 
 /// Parses an int of any length.
 #[cold]
 #[inline(never)]
-fn parse_int(text: &[u8]) -> Result<i64, ErrorKind> {
+fn parse_int(text: &[u8]) -> Result<i64, FixErrorKind> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
     let value = parse_uint(digits)?;
     let value = if negative { 0_i64.checked_sub_unsigned(value) } else { value.try_into().ok() };
-    value.ok_or(ErrorKind::ValueRange)
+    value.ok_or(FixErrorKind::ValueRange)
 }
 
 /// Parses any number of digits.
 #[cold]
 #[inline(never)]
-fn parse_uint(digits: &[u8]) -> Result<u64, ErrorKind> {
+fn parse_uint(digits: &[u8]) -> Result<u64, FixErrorKind> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(ErrorKind::ValueFormat);
+        return Err(FixErrorKind::ValueFormat);
     }
     let value = digits
         .iter()
         .try_fold(0_u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte - b'0')));
-    value.ok_or(ErrorKind::ValueRange)
+    value.ok_or(FixErrorKind::ValueRange)
 }
 
 #[cfg(test)]
@@ -248,12 +248,16 @@ mod tests {
         assert_eq!(field("-9223372036854775808").int(), Ok(i64::MIN));
         assert_eq!(field("007").int(), Ok(7));
         for bad in ["", "-", "+1", "1.0", " 1", "1-"] {
-            assert_eq!(field(bad).int().map_err(|e| e.kind), Err(ErrorKind::ValueFormat), "{bad}");
+            assert_eq!(
+                field(bad).int().map_err(|e| e.kind),
+                Err(FixErrorKind::ValueFormat),
+                "{bad}"
+            );
         }
         let error = field("9223372036854775808").int().expect_err("one too many");
         assert_eq!(
             (error.kind, error.tag, error.offset),
-            (ErrorKind::ValueRange, Some(Tag(44)), 9)
+            (FixErrorKind::ValueRange, Some(Tag(44)), 9)
         );
         assert_eq!(field("18446744073709551615").uint(), Ok(u64::MAX));
         assert!(field("-1").uint().is_err());
@@ -307,7 +311,7 @@ mod tests {
             "123456789012345678901234567890.12345",
         ];
         for text in texts {
-            let expected = Decimal::parse(text.as_bytes());
+            let expected = FixDecimal::parse(text.as_bytes());
             assert_eq!(field(text).decimal().map_err(|error| error.kind), expected, "{text}");
         }
         for good in [&b"123.45"[..], b"-1.2", b"12345678", b"7"] {
@@ -316,7 +320,7 @@ mod tests {
                     let mut text = good.to_vec();
                     text[at] = byte;
                     let found = Field::new(Tag(44), &text).decimal().map_err(|error| error.kind);
-                    assert_eq!(found, Decimal::parse(&text), "{text:?}");
+                    assert_eq!(found, FixDecimal::parse(&text), "{text:?}");
                 }
             }
         }

@@ -5,9 +5,9 @@ use super::{LocalMktDate, UtcTime};
 /// One byte each, from the lowest: hour, century, year of the century, minute, spare, month,
 /// second, day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment(pub(crate) u64);
+pub(crate) struct PackedTimestamp(pub(crate) u64);
 
-impl Moment {
+impl PackedTimestamp {
     /// Bit offset of the second.
     pub(super) const SECOND: u32 = 48;
     /// Bit offset of the spare byte, which callers may use.
@@ -77,13 +77,13 @@ mod tests {
             let date = LocalMktDate::new(year, month, day).expect("exists");
             for (hour, minute, second) in [(0, 0, 0), (23, 59, 60), (11, 20, 43)] {
                 let time = UtcTime::new(hour, minute, second, 7).expect("exists");
-                let moment = Moment::of_date(date).and(Moment::of_time(time));
+                let moment = PackedTimestamp::of_date(date).and(PackedTimestamp::of_time(time));
                 assert_eq!((moment.date(), moment.time(7)), (date, time));
                 let parts = [year / 100, year % 100, month.into(), day.into()];
                 let pairs =
                     parts.map(u64::from).into_iter().rev().fold(0, |all, part| all << 16 | part);
                 assert_eq!(moment.date_pairs(), pairs);
-                assert_eq!(Moment::of_pairs(pairs), Moment::of_date(date));
+                assert_eq!(PackedTimestamp::of_pairs(pairs), PackedTimestamp::of_date(date));
                 let parts = [hour, minute, second].map(u64::from);
                 let pairs = parts.into_iter().rev().fold(0, |all, part| all << 24 | part);
                 assert_eq!(moment.time_pairs(), pairs);

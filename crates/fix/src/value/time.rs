@@ -1,6 +1,6 @@
 //! Dates and times in the standard's formats. Exact to the picosecond; leap seconds are kept.
 
-use super::moment::Moment;
+use super::moment::PackedTimestamp;
 use crate::digits::{ZEROS, are_digits, eight_digits, pairs, short_word};
 
 /// Picoseconds in a second.
@@ -282,12 +282,12 @@ impl UtcTimestamp {
     }
 }
 
-/// Parses a UTCTimestamp to the word of a [`Moment`] and picoseconds. The result is that of
+/// Parses a UTCTimestamp to the word of a [`PackedTimestamp`] and picoseconds. The result is that of
 /// [`UtcTimestamp::parse`], but all parts are checked at once.
 ///
 /// 1. XOR with `0` and `:` turns the characters of date and time into digits, and colons into 0.
 /// 2. Adding 0x76 to each byte (0x7F at a colon) sets the high bit of those that are invalid.
-/// 3. [`pairs`] joins two digits each; the pairs are moved to the bytes of a [`Moment`].
+/// 3. [`pairs`] joins two digits each; the pairs are moved to the bytes of a [`PackedTimestamp`].
 /// 4. Adding `ABOVE` sets the high bit of each part above its maximum; subtracting 1 sets that of a
 ///    month or day 0. Days 29 to 31 are left to the exact check.
 #[inline(always)]
@@ -314,8 +314,8 @@ pub(crate) fn timestamp_words(text: &[u8]) -> Option<(u64, u64)> {
     if others & HIGH | u64::from(whole[8] ^ b'-') != 0 {
         return None;
     }
-    let (date, time) = (Moment::of_pairs(pairs(date)), pairs(time) & TIME_PLACES);
-    let parts = Moment(time).and(date);
+    let (date, time) = (PackedTimestamp::of_pairs(pairs(date)), pairs(time) & TIME_PLACES);
+    let parts = PackedTimestamp(time).and(date);
     let above = parts.0.wrapping_add(ABOVE) & ABOVE_BITS;
     // Sets the high bit if month or day is 0.
     let below = (parts.0 & MONTH_AND_DAY).wrapping_sub(ONES) & (ONES << 7);

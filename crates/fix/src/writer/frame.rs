@@ -4,7 +4,7 @@
 //! belongs to MsgType.
 
 use crate::digits::{eight, leading_zero_bits, short, short_word, triple};
-use crate::raw::{Buffer, Place};
+use crate::raw::{Buffer, BufferOffset};
 use crate::reader::SOH;
 
 /// Maximum length of BeginString: with `8=` and the delimiter it takes two words.
@@ -47,7 +47,7 @@ impl Begin {
 /// Writes BeginString and BodyLength before the body, which ends at `end`, and CheckSum after it.
 /// Returns the message; `None` if it does not fit.
 #[inline(always)]
-pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'b mut [u8]> {
+pub(super) fn finish<'b>(out: Buffer<'b>, end: BufferOffset, begin: Begin) -> Option<&'b mut [u8]> {
     // The delimiter before MsgType does not count; that of the last field is not written yet.
     let body_len = end.at().checked_sub(HEAD_MAX)?;
     if !out.pen().has_room(end) || body_len > BODY_LEN_MAX as usize || begin.len == 0 {
@@ -55,7 +55,7 @@ pub(super) fn finish<'b>(out: Buffer<'b>, end: Place, begin: Begin) -> Option<&'
     }
     let (length, digits) = length(body_len as u32);
     let put = |at, text: u128| {
-        out.pen().put(Place::new(at), [(0, text as u64), (8, (text >> 64) as u64)], 0)
+        out.pen().put(BufferOffset::new(at), [(0, text as u64), (8, (text >> 64) as u64)], 0)
     };
     // Both texts end their sixteen bytes, with excess bytes before them. The length is written
     // first; BeginString then overwrites its excess.

@@ -10,14 +10,14 @@ mod part;
 mod tag_text;
 mod text;
 
-pub use part::{Part, Sheet, Written};
+pub use part::{Part, Sheet, WriteState};
 pub use tag_text::TagText;
 pub(crate) use text::Fraction;
 
-use crate::error::{Error, ErrorKind};
-use crate::raw::{Buffer, Place, WINDOW};
+use crate::error::{FixError, FixErrorKind};
+use crate::raw::{Buffer, BufferOffset, WINDOW};
 use crate::tag::Tag;
-use crate::value::{Decimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
+use crate::value::{FixDecimal, LocalMktDate, MonthYear, Precision, UtcTime, UtcTimestamp};
 use frame::{Begin, HEAD_MAX};
 
 /// Bytes that a field may write past its end; the next field overwrites them.
@@ -30,7 +30,7 @@ const SLACK: usize = WINDOW;
 pub struct Writer<'b> {
     out: Buffer<'b>,
     begin: Begin,
-    written: Written,
+    written: WriteState,
 }
 
 impl<'b> Writer<'b> {
@@ -43,7 +43,7 @@ impl<'b> Writer<'b> {
     #[inline(always)]
     pub fn new(out: &'b mut [u8], begin_string: &str, msg_type: &str) -> Self {
         let begin = Begin::new(begin_string.as_bytes());
-        let written = Written { place: Place::new(HEAD_MAX), marks: 0 };
+        let written = WriteState { place: BufferOffset::new(HEAD_MAX), marks: 0 };
         let mut writer = Self { out: Buffer::new(out), begin, written };
         const MSG_TYPE: TagText = TagText::new(Tag::MSG_TYPE);
         writer.bytes(MSG_TYPE, msg_type.as_bytes());
@@ -52,7 +52,7 @@ impl<'b> Writer<'b> {
 
     /// Writes fields with a function for a part of a message.
     #[inline(always)]
-    pub fn part(&mut self, write: impl FnOnce(Sheet<'_>, Written) -> Written) {
+    pub fn part(&mut self, write: impl FnOnce(Sheet<'_>, WriteState) -> WriteState) {
         self.written = write(Sheet(self.out.pen()), self.written);
     }
 
@@ -116,7 +116,7 @@ impl<'b> Writer<'b> {
 
     /// Writes a decimal with exactly its digits.
     #[inline(always)]
-    pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
+    pub fn decimal(&mut self, tag: impl Into<TagText>, value: FixDecimal) {
         self.field(|part| part.decimal(tag, value));
     }
 
@@ -153,23 +153,23 @@ impl<'b> Writer<'b> {
     /// message.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferFull`] if a field did not fit or BeginString is too long;
-    /// [`ErrorKind::EmptyValue`] or [`ErrorKind::FieldDelimiter`] if a text was empty or contained
+    /// [`FixErrorKind::BufferFull`] if a field did not fit or BeginString is too long;
+    /// [`FixErrorKind::EmptyValue`] or [`FixErrorKind::FieldDelimiter`] if a text was empty or contained
     /// a delimiter.
     #[inline(always)]
-    pub fn finish(self) -> Result<&'b [u8], Error> {
-        let Self { out, begin, written: Written { place, marks } } = self;
+    pub fn finish(self) -> Result<&'b [u8], FixError> {
+        let Self { out, begin, written: WriteState { place, marks } } = self;
         if marks == 0
             && let Some(message) = frame::finish(out, place, begin)
         {
             return Ok(message);
         }
         let kind = match marks {
-            0 => ErrorKind::BufferFull,
-            text::EMPTY => ErrorKind::EmptyValue,
-            _ => ErrorKind::FieldDelimiter,
+            0 => FixErrorKind::BufferFull,
+            text::EMPTY => FixErrorKind::EmptyValue,
+            _ => FixErrorKind::FieldDelimiter,
         };
-        Err(Error::new(kind, 0, place.at()))
+        Err(FixError::new(kind, 0, place.at()))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
             let head = format!("8={begin}\u{1}9=10\u{1}35=0\u{1}34=1\u{1}10=");
             match writer.finish() {
                 Ok(message) => assert!(is_written && message.starts_with(head.as_bytes())),
-                Err(error) => assert!(!is_written && error.kind == ErrorKind::BufferFull),
+                Err(error) => assert!(!is_written && error.kind == FixErrorKind::BufferFull),
             }
         }
     }
@@ -236,7 +236,7 @@ mod tests {
     fn decimals_are_written_as_they_print() {
         for mantissa in [0, 5, -298_075, 100, i64::MAX, i64::MIN] {
             for exponent in -128..=127 {
-                let value = Decimal::new(mantissa, exponent);
+                let value = FixDecimal::new(mantissa, exponent);
                 assert_eq!(
                     body(|w| w.decimal(Tag(44), value)),
                     format!("44={value}|"),
@@ -245,8 +245,8 @@ mod tests {
             }
         }
         for exponent in -128..=127 {
-            for digits in [0, 7, 1 << 63, 1 << 64, 10_u128.pow(35), Decimal::DIGITS_MAX] {
-                let value = Decimal::from_digits(true, digits, exponent).expect("fits");
+            for digits in [0, 7, 1 << 63, 1 << 64, 10_u128.pow(35), FixDecimal::DIGITS_MAX] {
+                let value = FixDecimal::from_digits(true, digits, exponent).expect("fits");
                 let written = body(|w| w.decimal(Tag(44), value));
                 assert_eq!(written, format!("44={value}|"), "{value:?}");
             }
@@ -275,20 +275,20 @@ mod tests {
             writer.uint(Tag(38), 5);
             writer.finish().map(<[u8]>::len).map_err(|error| error.kind)
         };
-        assert_eq!(outcome(b""), Err(ErrorKind::EmptyValue));
+        assert_eq!(outcome(b""), Err(FixErrorKind::EmptyValue));
         for (len, byte) in (1..50).flat_map(|len| [0, 2, b'x', 0x80, 0x81, 255].map(|b| (len, b))) {
             let mut text = vec![byte; len];
             assert!(outcome(&text).is_ok(), "{len} {byte}");
             for at in 0..len {
                 text[at] = SOH;
-                assert_eq!(outcome(&text), Err(ErrorKind::FieldDelimiter), "{len} {byte} {at}");
+                assert_eq!(outcome(&text), Err(FixErrorKind::FieldDelimiter), "{len} {byte} {at}");
                 text[at] = byte;
             }
         }
         let mut buffer = [0; 200];
         let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
         writer.char(Tag(54), SOH);
-        assert_eq!(writer.finish().map_err(|error| error.kind), Err(ErrorKind::FieldDelimiter));
+        assert_eq!(writer.finish().map_err(|error| error.kind), Err(FixErrorKind::FieldDelimiter));
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
             writer.uint(Tag(38), 5);
             match writer.finish() {
                 Ok(message) => assert!(message.ends_with(b"\x01")),
-                Err(error) => assert_eq!(error.kind, ErrorKind::BufferFull),
+                Err(error) => assert_eq!(error.kind, FixErrorKind::BufferFull),
             }
         }
     }

@@ -5,9 +5,11 @@
 
 use super::text::Fraction;
 use super::{TagText, text};
-use crate::raw::{Pen, Place};
+use crate::raw::{BufferOffset, Pen};
 use crate::reader::SOH;
-use crate::value::{Decimal, LocalMktDate, Moment, MonthYear, Precision, UtcTime, UtcTimestamp};
+use crate::value::{
+    FixDecimal, LocalMktDate, MonthYear, PackedTimestamp, Precision, UtcTime, UtcTimestamp,
+};
 
 /// The target of a message.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +18,8 @@ pub struct Sheet<'b>(pub(super) Pen<'b>);
 /// The end of a message written so far, and the faults of its texts.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct Written {
-    pub(super) place: Place,
+pub struct WriteState {
+    pub(super) place: BufferOffset,
     pub(super) marks: u64,
 }
 
@@ -25,26 +27,26 @@ pub struct Written {
 #[derive(Debug)]
 pub struct Part<'b> {
     pen: Pen<'b>,
-    place: Place,
+    place: BufferOffset,
     marks: u64,
 }
 
 impl<'b> Part<'b> {
     /// Starts at the end of `written`.
     #[inline(always)]
-    pub const fn new(sheet: Sheet<'b>, Written { place, marks }: Written) -> Self {
+    pub const fn new(sheet: Sheet<'b>, WriteState { place, marks }: WriteState) -> Self {
         Self { pen: sheet.0, place, marks }
     }
 
     /// Returns the end of what is written.
     #[inline(always)]
-    pub const fn written(&self) -> Written {
-        Written { place: self.place, marks: self.marks }
+    pub const fn written(&self) -> WriteState {
+        WriteState { place: self.place, marks: self.marks }
     }
 
     /// Writes a tag and returns the place after it.
     #[inline(always)]
-    fn tag(&self, tag: impl Into<TagText>) -> Place {
+    fn tag(&self, tag: impl Into<TagText>) -> BufferOffset {
         text::tag(self.pen, self.place, tag.into())
     }
 
@@ -104,7 +106,7 @@ impl<'b> Part<'b> {
 
     /// Writes a decimal with exactly its digits.
     #[inline(always)]
-    pub fn decimal(&mut self, tag: impl Into<TagText>, value: Decimal) {
+    pub fn decimal(&mut self, tag: impl Into<TagText>, value: FixDecimal) {
         self.place = text::decimal(self.pen, self.place, tag.into(), value);
     }
 
@@ -117,7 +119,7 @@ impl<'b> Part<'b> {
         precision: Precision,
     ) {
         let UtcTimestamp { date, time } = value;
-        let moment = Moment::of_date(date).and(Moment::of_time(time));
+        let moment = PackedTimestamp::of_date(date).and(PackedTimestamp::of_time(time));
         self.timestamp_of(tag, moment, Fraction::new(time.picos, precision));
     }
 
@@ -126,7 +128,7 @@ impl<'b> Part<'b> {
     pub(crate) fn timestamp_of(
         &mut self,
         tag: impl Into<TagText>,
-        moment: Moment,
+        moment: PackedTimestamp,
         fraction: Fraction,
     ) {
         self.place = text::timestamp(self.pen, self.place, tag.into(), moment, fraction);
@@ -136,24 +138,29 @@ impl<'b> Part<'b> {
     #[inline(always)]
     pub fn utc_time(&mut self, tag: impl Into<TagText>, value: UtcTime, precision: Precision) {
         let fraction = Fraction::new(value.picos, precision);
-        self.time_of(tag, Moment::of_time(value), fraction);
+        self.time_of(tag, PackedTimestamp::of_time(value), fraction);
     }
 
     /// Writes a UTCTimeOnly from its parts.
     #[inline(always)]
-    pub(crate) fn time_of(&mut self, tag: impl Into<TagText>, moment: Moment, fraction: Fraction) {
+    pub(crate) fn time_of(
+        &mut self,
+        tag: impl Into<TagText>,
+        moment: PackedTimestamp,
+        fraction: Fraction,
+    ) {
         self.place = text::time_of_day(self.pen, self.place, tag.into(), moment, fraction);
     }
 
     /// Writes a UTCDateOnly or LocalMktDate.
     #[inline(always)]
     pub fn date(&mut self, tag: impl Into<TagText>, value: LocalMktDate) {
-        self.date_of(tag, Moment::of_date(value));
+        self.date_of(tag, PackedTimestamp::of_date(value));
     }
 
     /// Writes a UTCDateOnly or LocalMktDate from its parts.
     #[inline(always)]
-    pub(crate) fn date_of(&mut self, tag: impl Into<TagText>, moment: Moment) {
+    pub(crate) fn date_of(&mut self, tag: impl Into<TagText>, moment: PackedTimestamp) {
         self.place = text::day(self.pen, self.place, tag.into(), moment);
     }
 

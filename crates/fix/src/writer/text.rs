@@ -2,9 +2,9 @@
 //! registers, while a writer behind a reference would not.
 
 use crate::digits::{self, ZEROS, eight, short, short_word, triple};
-use crate::raw::{Pen, Place, delimiters_in};
+use crate::raw::{BufferOffset, Pen, delimiters_in};
 use crate::reader::SOH;
-use crate::value::{Decimal, Moment, MonthYear, MonthYearDetail, Precision};
+use crate::value::{FixDecimal, MonthYear, MonthYearDetail, PackedTimestamp, Precision};
 
 use super::TagText;
 
@@ -29,13 +29,13 @@ pub(super) fn delimiter() -> u64 {
 
 /// Writes one byte.
 #[inline(always)]
-pub(super) fn byte(pen: Pen<'_>, place: Place, byte: u8) -> Place {
+pub(super) fn byte(pen: Pen<'_>, place: BufferOffset, byte: u8) -> BufferOffset {
     pen.put(place, [(0, u64::from(byte))], 1)
 }
 
 /// Writes a delimiter, a tag and `=`.
 #[inline(always)]
-pub(super) fn tag(pen: Pen<'_>, place: Place, tag: TagText) -> Place {
+pub(super) fn tag(pen: Pen<'_>, place: BufferOffset, tag: TagText) -> BufferOffset {
     if tag.long != 0 {
         long_tag(pen, place, tag.long)
     } else {
@@ -48,11 +48,11 @@ pub(super) fn tag(pen: Pen<'_>, place: Place, tag: TagText) -> Place {
 #[inline(always)]
 fn field<const N: usize>(
     pen: Pen<'_>,
-    place: Place,
+    place: BufferOffset,
     tag: TagText,
     words: [(usize, u64); N],
     step: usize,
-) -> Place {
+) -> BufferOffset {
     if tag.long != 0 {
         let place = long_tag(pen, place, tag.long);
         return pen.put(place, words, step);
@@ -65,7 +65,7 @@ fn field<const N: usize>(
 
 #[cold]
 #[inline(never)]
-fn long_tag(pen: Pen<'_>, place: Place, tag: u32) -> Place {
+fn long_tag(pen: Pen<'_>, place: BufferOffset, tag: u32) -> BufferOffset {
     let place = byte(pen, place, SOH);
     let place = digits_of(pen, place, u64::from(tag));
     byte(pen, place, b'=')
@@ -73,7 +73,7 @@ fn long_tag(pen: Pen<'_>, place: Place, tag: u32) -> Place {
 
 /// Writes a delimiter, a tag, `=` and one byte.
 #[inline(always)]
-pub(super) fn char(pen: Pen<'_>, place: Place, tag: TagText, value: u8) -> Place {
+pub(super) fn char(pen: Pen<'_>, place: BufferOffset, tag: TagText, value: u8) -> BufferOffset {
     field(pen, place, tag, [(0, u64::from(value))], 1)
 }
 
@@ -82,7 +82,12 @@ pub(super) fn char(pen: Pen<'_>, place: Place, tag: TagText, value: u8) -> Place
 ///
 /// The first and the last word overlap, which avoids shifting bytes into place.
 #[inline(always)]
-pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place, u64) {
+pub(super) fn text(
+    pen: Pen<'_>,
+    place: BufferOffset,
+    tag: TagText,
+    value: &[u8],
+) -> (BufferOffset, u64) {
     let len = value.len();
     if len < 8 {
         return short_text(pen, place, tag, value);
@@ -97,7 +102,12 @@ pub(super) fn text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (P
 
 /// Writes a delimiter, a tag, `=` and fewer than eight bytes.
 #[inline(always)]
-fn short_text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place, u64) {
+fn short_text(
+    pen: Pen<'_>,
+    place: BufferOffset,
+    tag: TagText,
+    value: &[u8],
+) -> (BufferOffset, u64) {
     let len = value.len();
     if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
@@ -115,7 +125,7 @@ fn short_text(pen: Pen<'_>, place: Place, tag: TagText, value: &[u8]) -> (Place,
 /// Writes more than 16 bytes.
 #[cold]
 #[inline(never)]
-fn long_text(pen: Pen<'_>, mut place: Place, value: &[u8]) -> (Place, u64) {
+fn long_text(pen: Pen<'_>, mut place: BufferOffset, value: &[u8]) -> (BufferOffset, u64) {
     let (mut rest, mut delimiters) = (value, 0);
     while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
@@ -129,19 +139,19 @@ fn long_text(pen: Pen<'_>, mut place: Place, value: &[u8]) -> (Place, u64) {
 
 /// Writes a number below 100 as two digits.
 #[inline(always)]
-fn pair(pen: Pen<'_>, place: Place, number: u32) -> Place {
+fn pair(pen: Pen<'_>, place: BufferOffset, number: u32) -> BufferOffset {
     pen.put(place, [(0, u64::from(digits::pair(number % 100)))], 2)
 }
 
 /// Writes a number below 1000 as three digits.
 #[inline(always)]
-fn next_triple(pen: Pen<'_>, place: Place, number: u32) -> Place {
+fn next_triple(pen: Pen<'_>, place: BufferOffset, number: u32) -> BufferOffset {
     pen.put(place, [(0, u64::from(triple(number)))], 3)
 }
 
 /// Writes a delimiter, a tag, `=` and a number.
 #[inline(always)]
-pub(super) fn number(pen: Pen<'_>, place: Place, tag: TagText, value: u64) -> Place {
+pub(super) fn number(pen: Pen<'_>, place: BufferOffset, tag: TagText, value: u64) -> BufferOffset {
     if value < 1000 {
         let (digits, len) = short(value as u32);
         return field(pen, place, tag, [(0, digits)], len);
@@ -175,7 +185,7 @@ fn millions(value: u32) -> ([(usize, u64); 2], usize) {
 
 /// Writes a number.
 #[inline]
-pub(super) fn digits_of(pen: Pen<'_>, place: Place, value: u64) -> Place {
+pub(super) fn digits_of(pen: Pen<'_>, place: BufferOffset, value: u64) -> BufferOffset {
     if value < 1000 {
         let (digits, len) = short(value as u32);
         return pen.put(place, [(0, digits)], len);
@@ -190,14 +200,14 @@ pub(super) fn digits_of(pen: Pen<'_>, place: Place, value: u64) -> Place {
 
 /// Writes a number of nine or more digits.
 #[inline(never)]
-fn long_number(pen: Pen<'_>, place: Place, value: u64) -> Place {
+fn long_number(pen: Pen<'_>, place: BufferOffset, value: u64) -> BufferOffset {
     let place = digits_of(pen, place, value / EIGHT_DIGITS);
     pen.put(place, [(0, eight((value % EIGHT_DIGITS) as u32))], 8)
 }
 
 /// Writes the last `len` digits of a number, with leading zeros.
 #[inline]
-fn padded(pen: Pen<'_>, mut place: Place, value: u64, len: u32) -> Place {
+fn padded(pen: Pen<'_>, mut place: BufferOffset, value: u64, len: u32) -> BufferOffset {
     let mut left = len;
     while left >= 3 {
         left -= 3;
@@ -212,7 +222,12 @@ fn padded(pen: Pen<'_>, mut place: Place, value: u64, len: u32) -> Place {
 
 /// Writes a delimiter, a tag, `=` and a decimal.
 #[inline(always)]
-pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) -> Place {
+pub(super) fn decimal(
+    pen: Pen<'_>,
+    place: BufferOffset,
+    tag: TagText,
+    value: FixDecimal,
+) -> BufferOffset {
     // Most quantities have this form.
     if let Some(number) = value.small() {
         let (digits, len) = short(number);
@@ -223,7 +238,7 @@ pub(super) fn decimal(pen: Pen<'_>, place: Place, tag: TagText, value: Decimal) 
 
 /// Writes a decimal.
 #[inline(never)]
-fn any_decimal(pen: Pen<'_>, place: Place, value: Decimal) -> Place {
+fn any_decimal(pen: Pen<'_>, place: BufferOffset, value: FixDecimal) -> BufferOffset {
     // Most prices have this form.
     if let Some((number, places)) = value.pointed()
         && number < EIGHT_DIGITS
@@ -235,7 +250,7 @@ fn any_decimal(pen: Pen<'_>, place: Place, value: Decimal) -> Place {
 
 /// Writes a number below 100,000,000 with a point before its last one to seven digits.
 #[inline(always)]
-fn pointed(pen: Pen<'_>, place: Place, number: u32, places: u32) -> Place {
+fn pointed(pen: Pen<'_>, place: BufferOffset, number: u32, places: u32) -> BufferOffset {
     let digits = eight(number);
     // Bit offset of the digit before the point, which is written even if it is 0.
     let whole = (56 - 8 * places) & 56;
@@ -249,7 +264,7 @@ fn pointed(pen: Pen<'_>, place: Place, number: u32, places: u32) -> Place {
 
 /// Writes any decimal.
 #[inline(never)]
-fn other_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
+fn other_decimal(pen: Pen<'_>, mut place: BufferOffset, value: FixDecimal) -> BufferOffset {
     if value.is_negative() {
         place = byte(pen, place, b'-');
     }
@@ -263,14 +278,14 @@ fn other_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
 
 /// Writes a number and a point.
 #[inline]
-fn point(pen: Pen<'_>, place: Place, value: u64) -> Place {
+fn point(pen: Pen<'_>, place: BufferOffset, value: u64) -> BufferOffset {
     let place = digits_of(pen, place, value);
     byte(pen, place, b'.')
 }
 
 /// Writes a decimal with many places, or with zeros before the point.
 #[inline(never)]
-fn long_decimal(pen: Pen<'_>, mut place: Place, digits: u64, exponent: i8) -> Place {
+fn long_decimal(pen: Pen<'_>, mut place: BufferOffset, digits: u64, exponent: i8) -> BufferOffset {
     let places = u32::from(exponent.unsigned_abs());
     if exponent >= 0 {
         place = digits_of(pen, place, digits);
@@ -290,7 +305,7 @@ fn long_decimal(pen: Pen<'_>, mut place: Place, digits: u64, exponent: i8) -> Pl
 /// Writes digits that do not fit a word, and a point.
 #[cold]
 #[inline(never)]
-fn wide_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
+fn wide_decimal(pen: Pen<'_>, mut place: BufferOffset, value: FixDecimal) -> BufferOffset {
     /// More digits than a decimal has.
     const DIGITS: usize = 36;
     let (mut text, mut rest) = ([b'0'; DIGITS], value.digits());
@@ -318,7 +333,7 @@ fn wide_decimal(pen: Pen<'_>, mut place: Place, value: Decimal) -> Place {
 }
 
 /// Writes bytes that contain no delimiter.
-fn all(pen: Pen<'_>, place: Place, text: &[u8]) -> Place {
+fn all(pen: Pen<'_>, place: BufferOffset, text: &[u8]) -> BufferOffset {
     let write = |place, part: &[u8]| pen.put(place, [(0, short_word(part))], part.len());
     text.chunks(8).fold(place, write)
 }
@@ -336,13 +351,13 @@ const fn pairs_of(numbers: u64, tens: u64) -> u64 {
 
 /// Returns a day as `YYYYMMDD`.
 #[inline(always)]
-fn day_word(moment: Moment) -> u64 {
+fn day_word(moment: PackedTimestamp) -> u64 {
     pairs_of(moment.date_pairs(), 0x000F_000F_000F_000F) | ZEROS
 }
 
 /// Returns a time of day as `HH:MM:SS`.
 #[inline(always)]
-fn time_word(moment: Moment) -> u64 {
+fn time_word(moment: PackedTimestamp) -> u64 {
     const COLONS: u64 = b':' as u64 * 0x0000_0100_0001_0000;
     const DIGITS: u64 = ZEROS & 0xFFFF_00FF_FF00_FFFF;
     pairs_of(moment.time_pairs(), 0x000F_0000_0F00_000F) | DIGITS | COLONS
@@ -350,13 +365,18 @@ fn time_word(moment: Moment) -> u64 {
 
 /// Writes a delimiter, a tag, `=` and a day as `YYYYMMDD`.
 #[inline(always)]
-pub(super) fn day(pen: Pen<'_>, place: Place, tag: TagText, moment: Moment) -> Place {
+pub(super) fn day(
+    pen: Pen<'_>,
+    place: BufferOffset,
+    tag: TagText,
+    moment: PackedTimestamp,
+) -> BufferOffset {
     field(pen, place, tag, [(0, day_word(moment))], 8)
 }
 
 /// Writes a month, and an optional day or week.
 #[inline(never)]
-pub(super) fn month_year(pen: Pen<'_>, mut place: Place, value: MonthYear) -> Place {
+pub(super) fn month_year(pen: Pen<'_>, mut place: BufferOffset, value: MonthYear) -> BufferOffset {
     for part in [value.year / 100, value.year % 100, u16::from(value.month)] {
         place = pair(pen, place, u32::from(part));
     }
@@ -390,11 +410,11 @@ impl Fraction {
 #[inline(always)]
 pub(super) fn time_of_day(
     pen: Pen<'_>,
-    place: Place,
+    place: BufferOffset,
     tag: TagText,
-    moment: Moment,
+    moment: PackedTimestamp,
     fraction: Fraction,
-) -> Place {
+) -> BufferOffset {
     let place = field(pen, place, tag, [(0, time_word(moment))], 8);
     if fraction.triples == 0 { place } else { self::fraction(pen, place, fraction) }
 }
@@ -403,11 +423,11 @@ pub(super) fn time_of_day(
 #[inline(always)]
 pub(super) fn timestamp(
     pen: Pen<'_>,
-    place: Place,
+    place: BufferOffset,
     tag: TagText,
-    moment: Moment,
+    moment: PackedTimestamp,
     fraction: Fraction,
-) -> Place {
+) -> BufferOffset {
     let words = [(0, day_word(moment)), (8, u64::from(b'-')), (9, time_word(moment))];
     let place = field(pen, place, tag, words, 17);
     if fraction.triples == 0 { place } else { self::fraction(pen, place, fraction) }
@@ -415,7 +435,11 @@ pub(super) fn timestamp(
 
 /// Writes a point and a fraction of a second.
 #[inline(never)]
-fn fraction(pen: Pen<'_>, place: Place, Fraction { picos, triples }: Fraction) -> Place {
+fn fraction(
+    pen: Pen<'_>,
+    place: BufferOffset,
+    Fraction { picos, triples }: Fraction,
+) -> BufferOffset {
     let places = u32::from(triples.min(4)) * 3;
     let place = byte(pen, place, b'.');
     padded(pen, place, picos / 10_u64.pow(12 - places), places)

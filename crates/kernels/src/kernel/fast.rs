@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::generated::{self, Growth, Templates};
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Engine, EngineUnderTest, Message, Program,
-    ResetPolicy,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, EngineSelection, EngineUnderTest, Message,
+    Program, ResetPolicy,
 };
 
 /// A feed of the simulated exchange.
@@ -22,7 +22,7 @@ const ENCODES: &str = "what was decoded can be encoded";
 impl KernelFeed {
     fn of(options: &Options) -> Result<Self, String> {
         let options = Options { messages: MESSAGES, ..options.clone() };
-        let failed = |error: tickwire_exchange::Error| error.to_string();
+        let failed = |error: tickwire_exchange::ExchangeError| error.to_string();
         let mut generator = Generator::new(&options).map_err(failed)?;
         let mut packets = Vec::new();
         while let Some(packet) = generator.next_packet().map_err(failed)? {
@@ -33,7 +33,7 @@ impl KernelFeed {
 
     fn options() -> DecoderOptions {
         let reset = ResetPolicy::Packet;
-        DecoderOptions::default().reset(reset).engine(Engine::Portable)
+        DecoderOptions::default().reset(reset).engine(EngineSelection::Portable)
     }
 
     fn decode(&self, decoder: &mut Decoder, mut take: impl FnMut(&Message)) {
@@ -79,7 +79,7 @@ pub(super) fn decode_compiled(options: &Options) -> Result<KernelPass, String> {
 pub(super) fn decode_generated<T: Templates>(options: &Options) -> Result<KernelPass, String> {
     let feed = KernelFeed::of(options)?;
     let mut decoder =
-        generated::Decoder::<T>::with_options(feed.program.clone(), KernelFeed::options())
+        generated::ModuleDecoder::<T>::with_options(feed.program.clone(), KernelFeed::options())
             .map_err(|error| error.to_string())?;
     Ok(Box::new(move || {
         for packet in &feed.packets {
@@ -122,7 +122,7 @@ pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<Kernel
     };
     let messages: Option<Vec<T::Messages>> = feed.messages().iter().map(filled).collect();
     let messages = messages.ok_or("the feed has a template that the module lacks")?;
-    let mut encoder = generated::Encoder::<T>::with_options(feed.program.clone(), encoding())
+    let mut encoder = generated::ModuleEncoder::<T>::with_options(feed.program.clone(), encoding())
         .map_err(|error| error.to_string())?;
     let mut out = Vec::new();
     Ok(Box::new(move || {

@@ -2,7 +2,7 @@
 
 use super::{KernelPass, MESSAGES};
 use std::hint::black_box;
-use tickwire_fix::{Engine, Reader};
+use tickwire_fix::{Reader, ReaderEngine};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
 /// A NewOrderSingle without its frame, with `|` as delimiter.
@@ -24,7 +24,7 @@ fn framed(body: &str) -> Vec<u8> {
 /// Parses all fields and verifies BodyLength and CheckSum.
 pub(super) fn parse(body: &str) -> Result<KernelPass, String> {
     let bytes = framed(body);
-    let mut reader = Reader::new().engine(Engine::portable());
+    let mut reader = Reader::new().engine(ReaderEngine::portable());
     Ok(Box::new(move || {
         for _ in 0..MESSAGES {
             let found = reader.decode(black_box(&bytes)).expect("a valid message");
@@ -38,8 +38,8 @@ macro_rules! encode {
     ($name:ident, $type:ident, $body:expr) => {
         pub(super) fn $name() -> Result<KernelPass, String> {
             let bytes: &'static [u8] = framed($body).leak();
-            let failed = |error: tickwire_fix::Error| error.to_string();
-            let reader = Box::leak(Box::new(Reader::new().engine(Engine::portable())));
+            let failed = |error: tickwire_fix::FixError| error.to_string();
+            let reader = Box::leak(Box::new(Reader::new().engine(ReaderEngine::portable())));
             let message = reader.decode(bytes).map_err(failed)?;
             let (header, _) = Header::decode(&message).map_err(failed)?;
             let typed = $type::decode(&message).map_err(failed)?;

@@ -13,7 +13,7 @@ use std::thread;
 use tickwire_exchange::Generator;
 use tickwire_fast::TemplateSet;
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
 use tickwire_monitor::{Facts, SocketFacts};
 
 use super::{
@@ -140,7 +140,7 @@ impl Receiving {
             self.now_ns += self.packet_ns;
             self.packets += 1;
             for line in Line::ALL {
-                let source = Source::Incremental(line);
+                let source = FeedLine::Incremental(line);
                 self.handler.handle_packet(self.now_ns, source, packet, &mut self.sink);
             }
             let (now_ns, packets) = (self.now_ns, self.packets);
@@ -148,7 +148,7 @@ impl Receiving {
                 continue;
             };
             let socket = |line| SocketFacts {
-                source: Source::Incremental(line),
+                source: FeedLine::Incremental(line),
                 packets,
                 bytes: 100 * packets,
                 dropped: 0,

@@ -40,18 +40,18 @@ use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet, Tier
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::framing::{Framing, Preset};
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, PacketHandler, SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, PacketHandler, SeqNumField, Sink,
 };
 use tickwire_feed::market::{AdapterOptions, MarketDataAdapter, MarketEvent};
 use tickwire_feed::recovery::Recovery;
 use tickwire_host::Stop;
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_monitor::{
-    ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, Monitor, MonitorBuilder,
-    SocketFacts, Tap,
+    ChannelDescription, ExplanationSettings, Facts, LineDescription, MessageTimes, Monitor,
+    MonitorBuilder, SocketFacts, Tap,
 };
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
-use tickwire_net::reception::{Channel, Moment, Reception, Wait};
+use tickwire_net::reception::{Channel, LoopState, Reception, Wait};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
@@ -136,7 +136,7 @@ impl PacketHandler<Tapped> for Kept {
     fn handle_packet(
         &mut self,
         received_ns: u64,
-        source: Source,
+        source: FeedLine,
         packet: &[u8],
         sink: &mut Tapped,
     ) {
@@ -179,7 +179,7 @@ fn monitor(set: &TemplateSet, clients: usize) -> Result<(Tap, HttpServer, Monito
     let framing = Preset::Cme.framing();
     let mut builder = MonitorBuilder::new("cost", "0");
     let line = |line| LineDescription {
-        source: Source::Incremental(line),
+        source: FeedLine::Incremental(line),
         group: String::new(),
         delays: Distribution::default(),
     };
@@ -189,7 +189,7 @@ fn monitor(set: &TemplateSet, clients: usize) -> Result<(Tap, HttpServer, Monito
         silent_after_ns: 60_000_000_000,
         lines: Line::ALL.map(line).to_vec(),
         times: MessageTimes::default(),
-        explaining: Some(Explaining::new(set.clone(), decoding(framing), framing)?),
+        explaining: Some(ExplanationSettings::new(set.clone(), decoding(framing), framing)?),
     });
     let monitor = builder.start()?;
     let routes = monitor.routes(None, Metrics::new().routes());
@@ -439,7 +439,7 @@ fn receive(
     let handler = handler(set)?;
     let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
     let inputs = Line::ALL
-        .map(Source::Incremental)
+        .map(FeedLine::Incremental)
         .into_iter()
         .zip([open(endpoints[0])?, open(endpoints[1])?]);
     let mut reception = Reception::new(Wait::Block)?;
@@ -463,11 +463,11 @@ const NO_EVENTS: [(&str, u64); 5] =
     [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
 
 /// Publishes to the monitor, if there is one, as `receive` does.
-fn publish(channel: &mut FeedChannel, moment: Moment) {
+fn publish(channel: &mut FeedChannel, moment: LoopState) {
     if channel.sink.tap.as_ref().is_none_or(|tap| !tap.is_due(moment.now_ns)) {
         return;
     }
-    let socket = |(source, receiver): (Source, &Receiver)| SocketFacts {
+    let socket = |(source, receiver): (FeedLine, &Receiver)| SocketFacts {
         source,
         packets: receiver.counters().packets,
         bytes: receiver.counters().bytes,

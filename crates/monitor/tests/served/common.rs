@@ -10,17 +10,17 @@ use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, HandlerView, Replacement, SeqNumField,
-    SequenceSource, Sink, Source,
+    Delivery, Dynamic, Fault, FeedLine, Handler, HandlerOptions, HandlerView, Replacement,
+    SeqNumField, SequenceSource, Sink,
 };
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::Recovery;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_monitor::{
-    ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, Monitor, MonitorBuilder,
-    SocketFacts, Tap,
+    ChannelDescription, ExplanationSettings, Facts, LineDescription, MessageTimes, Monitor,
+    MonitorBuilder, SocketFacts, Tap,
 };
-use tickwire_telemetry::http::{HttpServer, Token};
+use tickwire_telemetry::http::{BearerToken, HttpServer};
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
 pub const TEMPLATES: &str =
@@ -69,7 +69,7 @@ impl Feed {
         let handler = Handler::new(options, engine, NoBooks).unwrap();
         let decode_times = Distribution::default();
         let line = |line, group: &str| LineDescription {
-            source: Source::Incremental(line),
+            source: FeedLine::Incremental(line),
             group: group.to_owned(),
             delays: Distribution::default(),
         };
@@ -79,7 +79,7 @@ impl Feed {
             silent_after_ns: 3_000_000_000,
             lines: vec![line(Line::A, "239.1.1.1:5000"), line(Line::B, "239.1.1.1:5001")],
             times: MessageTimes { decode: decode_times.clone(), ..MessageTimes::default() },
-            explaining: Some(Explaining::new(set, decoding, framing).unwrap()),
+            explaining: Some(ExplanationSettings::new(set, decoding, framing).unwrap()),
         });
         let last_ns = [monotonic_ns(); 2];
         Self { handler, tap, books: None, packets: [0; 2], last_ns, decode_times }
@@ -89,7 +89,7 @@ impl Feed {
     pub fn receive(&mut self, line: Line, seq_num: u8, message: &[u8]) {
         let now_ns = monotonic_ns();
         let packet = [&[0, 0, 0, seq_num, 0], message].concat();
-        let source = Source::Incremental(line);
+        let source = FeedLine::Incremental(line);
         self.packets[line.index()] += 1;
         self.last_ns[line.index()] = now_ns;
         self.tap.packet(now_ns, source, &packet);
@@ -116,7 +116,7 @@ impl Feed {
 
     pub fn publish(&mut self) {
         let socket = |line: Line| SocketFacts {
-            source: Source::Incremental(line),
+            source: FeedLine::Incremental(line),
             packets: self.packets[line.index()],
             bytes: 8 * self.packets[line.index()],
             dropped: 0,
@@ -143,7 +143,7 @@ pub struct Served {
     _monitor: Monitor,
 }
 
-pub fn serve(builder: MonitorBuilder, token: Option<Token>) -> Served {
+pub fn serve(builder: MonitorBuilder, token: Option<BearerToken>) -> Served {
     let monitor = builder.start().unwrap();
     let routes = monitor.routes(token, Metrics::new().routes());
     let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
@@ -151,10 +151,10 @@ pub fn serve(builder: MonitorBuilder, token: Option<Token>) -> Served {
 }
 
 /// Returns a token that no other test uses.
-pub fn token(name: &str) -> Token {
+pub fn token(name: &str) -> BearerToken {
     let folder = std::env::temp_dir().join(format!("tickwire-token-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let token = Token::of_file(&folder.join("token")).unwrap();
+    let token = BearerToken::of_file(&folder.join("token")).unwrap();
     std::fs::remove_dir_all(folder).unwrap();
     token
 }

@@ -11,10 +11,10 @@ use axum::routing::any;
 use serde_json::json;
 use tickwire_feed::arbiter::Line;
 use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, Router, fleet_routes};
-use tickwire_telemetry::http::{HttpServer, Token};
+use tickwire_telemetry::http::{BearerToken, HttpServer};
 use tickwire_telemetry::metrics::Metrics;
 
-fn process(name: &str, address: SocketAddr, token: Option<Token>) -> FleetProcess {
+fn process(name: &str, address: SocketAddr, token: Option<BearerToken>) -> FleetProcess {
     FleetProcess {
         name: name.to_owned(),
         target: MonitorTarget { address, token, tls: None, process: None },
@@ -22,7 +22,7 @@ fn process(name: &str, address: SocketAddr, token: Option<Token>) -> FleetProces
 }
 
 /// Serves a page over three processes: one open, one with a token, one that does not run.
-fn fleet(own: Option<Token>) -> (HttpServer, [Served; 2]) {
+fn fleet(own: Option<BearerToken>) -> (HttpServer, [Served; 2]) {
     let guarded = token("guarded");
     let open = serve(MonitorBuilder::new("open", "1"), None);
     let closed = serve(MonitorBuilder::new("closed", "1"), Some(guarded.clone()));
@@ -210,7 +210,7 @@ fn a_token_file_with_another_token_is_named_and_asks_nobody_for_a_token() {
 }
 
 /// Serves a page over a process whose administration answers with the request's path and headers.
-fn administered(viewing: &Token, own: Option<Token>) -> (HttpServer, Served) {
+fn administered(viewing: &BearerToken, own: Option<BearerToken>) -> (HttpServer, Served) {
     let mut builder = MonitorBuilder::new("orders", "1");
     let told = |request: Request| async move {
         let text = |name: &str| {

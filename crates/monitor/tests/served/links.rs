@@ -3,7 +3,7 @@
 use crate::common::{feed, get, message, wait, wait_while};
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{Fault, Source};
+use tickwire_feed::handler::{Fault, FeedLine};
 use tickwire_host::clock::monotonic_ns;
 
 #[test]
@@ -18,7 +18,7 @@ fn every_fault_has_its_packet_and_a_gap_tells_that_its_packets_are_gone() {
     let packet = gap(&kept)["packets"][0].clone();
 
     // Many more than four faults between two publications.
-    let (source, mut faults) = (Source::Incremental(Line::B), 0_u32);
+    let (source, mut faults) = (FeedLine::Incremental(Line::B), 0_u32);
     let mut fail = |feed: &mut crate::common::Feed| {
         for _ in 0..50 {
             faults += 1;
@@ -83,7 +83,7 @@ fn all_kept_gaps_and_events_are_answered_though_a_state_has_64() {
 #[test]
 fn a_fault_whose_packet_was_not_kept_says_so() {
     let (mut feed, served) = feed();
-    let source = Source::Incremental(Line::B);
+    let source = FeedLine::Incremental(Line::B);
     // Longer than a jumbo frame.
     feed.tap.packet(monotonic_ns(), source, &[0; 10_000]);
     feed.tap.fault(&Fault::NoSeqNum { source, len: 10_000 });

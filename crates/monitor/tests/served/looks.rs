@@ -10,7 +10,8 @@ use crate::common::{feed, get, wait};
 use serde_json::Value;
 use tickwire_feed::book::{Amount, BookUpdate, Level, LevelAction, Side};
 use tickwire_feed::market::{
-    BookKind, Fragment, Instrument, InstrumentKey, LevelName, Snapshot, SnapshotLevel, Update,
+    BookKind, Instrument, InstrumentKey, LevelName, Snapshot, SnapshotFragment, SnapshotLevel,
+    Update,
 };
 use tickwire_feed::recovery::{Recovery, SnapshotOutcome};
 
@@ -49,7 +50,7 @@ pub fn recover(books: &mut Recovery, instrument: Instrument, rpt_seq: u64) {
         rpt_seq: Some(rpt_seq),
         sending_time: None,
         seq_num: None,
-        fragment: Fragment::Whole,
+        fragment: SnapshotFragment::Whole,
         depth: None,
         levels: &levels,
     };

@@ -11,7 +11,7 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, SequencingError};
 use tickwire_feed::market::{BookAdapter, Definition, InstrumentKey};
 use tickwire_feed::recovery::{Recovery, RecoveryOptions};
-use tickwire_feed_config::{Instrument, KEY_FIELDS_MAX, KeyField, SeqNumSource};
+use tickwire_feed_config::{InstrumentConfig, KEY_FIELDS_MAX, KeyField, SeqNumSource};
 
 use super::{ChannelSettings, nanoseconds};
 
@@ -135,7 +135,7 @@ fn tag_in(program: &Program, segment: SegmentRef, name: &str) -> Option<u32> {
 }
 
 /// Defines the instruments of a feed file in the books.
-pub fn define(instruments: &[Instrument], recovery: &mut Recovery) {
+pub fn define(instruments: &[InstrumentConfig], recovery: &mut Recovery) {
     for known in instruments {
         let key: Vec<u8> =
             known.id.bytes().map(|byte| if byte == b':' { SEPARATOR } else { byte }).collect();

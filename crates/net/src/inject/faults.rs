@@ -2,14 +2,14 @@
 
 /// A span of time, in nanoseconds since the first packet of an injector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct FaultWindow {
     /// First nanosecond of the span.
     pub start_ns: u64,
     /// First nanosecond after the span; `u64::MAX` for never.
     pub end_ns: u64,
 }
 
-impl Window {
+impl FaultWindow {
     /// All the time.
     pub const ALWAYS: Self = Self { start_ns: 0, end_ns: u64::MAX };
 
@@ -49,10 +49,10 @@ pub struct Faults {
     /// Additional delay of such a packet, in nanoseconds. Default 1 s.
     pub late_ns: u64,
     /// Time in which the line is silent: packets accepted then are lost.
-    pub silence: Option<Window>,
+    pub silence: Option<FaultWindow>,
     /// Time in which the line carries another channel: its own packets are lost then, and packets
     /// of [`Injector::handle_other`](super::Injector::handle_other) replace them.
-    pub wrong_line: Option<Window>,
+    pub wrong_line: Option<FaultWindow>,
 }
 
 impl Default for Faults {

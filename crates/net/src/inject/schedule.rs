@@ -4,7 +4,7 @@ use super::{Faults, Injector, line_seed};
 
 /// A sent packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent<'p> {
+pub struct SentPacket<'p> {
     /// Sending time, in nanoseconds.
     pub sent_ns: u64,
     /// The packet.
@@ -15,9 +15,9 @@ pub struct Sent<'p> {
 #[derive(Clone, Debug)]
 pub struct ScheduledLine<'p> {
     /// Its packets, ascending by time.
-    pub packets: Vec<Sent<'p>>,
+    pub packets: Vec<SentPacket<'p>>,
     /// Packets of another channel, ascending by time, which [`Faults::wrong_line`] admits.
-    pub other: Vec<Sent<'p>>,
+    pub other: Vec<SentPacket<'p>>,
     /// Faults of the line.
     pub faults: Faults,
 }
@@ -51,7 +51,8 @@ pub fn schedule(lines: &[ScheduledLine<'_>], steps: &[ClockStep], seed: u64) -> 
     let mut arrivals = Vec::new();
     for (line, scheduled) in lines.iter().enumerate() {
         let mut injector = Injector::new(scheduled.faults, line_seed(seed, line));
-        let mut pass = Pass { injector: &mut injector, line, steps, arrivals: &mut arrivals };
+        let mut pass =
+            InjectionPass { injector: &mut injector, line, steps, arrivals: &mut arrivals };
         let (mut own, mut other) = (scheduled.packets.iter(), scheduled.other.iter());
         let (mut next_own, mut next_other) = (own.next(), other.next());
         loop {
@@ -82,14 +83,14 @@ pub fn stamp(steps: &[ClockStep], at_ns: u64) -> u64 {
     taken.fold(at_ns, |stamp_ns, step| stamp_ns.saturating_add_signed(step.by_ns))
 }
 
-struct Pass<'a> {
+struct InjectionPass<'a> {
     injector: &'a mut Injector,
     line: usize,
     steps: &'a [ClockStep],
     arrivals: &'a mut Vec<Arrival>,
 }
 
-impl Pass<'_> {
+impl InjectionPass<'_> {
     /// Returns everything that is due by `now_ns`, each with its time.
     fn drain(&mut self, now_ns: u64) {
         let mut at_ns = 0;

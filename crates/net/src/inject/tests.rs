@@ -164,8 +164,8 @@ proptest! {
     }
 }
 
-fn window(start_ns: u64, end_ns: u64) -> Option<Window> {
-    Some(Window { start_ns, end_ns })
+fn window(start_ns: u64, end_ns: u64) -> Option<FaultWindow> {
+    Some(FaultWindow { start_ns, end_ns })
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_wrong_line_carries_the_other_channel_in_its_window_alone() {
     let own: Vec<[u8; 1]> = (0..30).map(|number| [number]).collect();
     let other: Vec<[u8; 1]> = (100..130).map(|number| [number]).collect();
     let sent = |packets: &'static [[u8; 1]]| {
-        (0..).zip(packets).map(|(n, bytes)| Sent { sent_ns: 1_000 + n * 10, bytes }).collect()
+        (0..).zip(packets).map(|(n, bytes)| SentPacket { sent_ns: 1_000 + n * 10, bytes }).collect()
     };
     let line = ScheduledLine { packets: sent(own.leak()), other: sent(other.leak()), faults };
     let arrived: Vec<u8> =
@@ -221,7 +221,7 @@ fn a_wrong_line_carries_the_other_channel_in_its_window_alone() {
 #[test]
 fn lines_are_merged_by_their_time_and_clocks_step() {
     let packets: Vec<[u8; 1]> = (0..20).map(|number| [number]).collect();
-    let sent = || (0..).zip(&packets).map(|(n, bytes)| Sent { sent_ns: 100 + n * 10, bytes });
+    let sent = || (0..).zip(&packets).map(|(n, bytes)| SentPacket { sent_ns: 100 + n * 10, bytes });
     let line = |delay_ns| ScheduledLine {
         packets: sent().collect(),
         other: Vec::new(),

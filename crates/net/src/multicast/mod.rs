@@ -3,7 +3,7 @@
 //! An [`Endpoint`] is a group, a port and the interface that both ends use. The default interface
 //! is loopback, on which multicast works without privileges. [`Sender`] sends to it. [`Receiver`]
 //! receives packets in batches, each packet with the time at which the kernel received it, and
-//! counts packets that the kernel dropped; [`BackEnd`] selects how it receives. A [`Poller`] waits
+//! counts packets that the kernel dropped; [`ReceiveMethod`] selects how it receives. A [`Poller`] waits
 //! for any number of receivers.
 //!
 //! A group that is no multicast address is a host: the same code then sends and receives unicast
@@ -19,7 +19,7 @@ pub use endpoint::{DEFAULT_GROUP, DEFAULT_PORT, Endpoint};
 pub use interface::{UnknownInterface, interface_address, interface_index};
 pub use poller::Poller;
 pub use receiver::{
-    BackEnd, Datagram, MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT,
-    RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverCounters, ReceiverOptions, wait_readable,
+    Datagram, MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT,
+    ReceiveMethod, Receiver, ReceiverCounters, ReceiverOptions, wait_readable,
 };
 pub use sender::{Sender, SenderOptions};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
-use crate::{Action, Error};
+use crate::{HostError, SystemOperation};
 
 /// Waits shorter than this are not rounded up to milliseconds: a hold time of 2 ms must not become 3.
 const COARSE_FROM: Duration = Duration::from_millis(10);
@@ -25,19 +25,19 @@ impl Poller {
     /// Creates a poller without sockets.
     ///
     /// # Errors
-    /// [`Action::Open`] with the operating system's error.
-    pub fn new() -> Result<Self, Error> {
+    /// [`SystemOperation::Open`] with the operating system's error.
+    pub fn new() -> Result<Self, HostError> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC);
-        let epoll = epoll.map_err(|error| Error::of(Action::Open, error.into()))?;
+        let epoll = epoll.map_err(|error| HostError::of(SystemOperation::Open, error.into()))?;
         Ok(Self { epoll, events: vec![EpollEvent::empty()] })
     }
 
     /// Adds a socket, whose events carry `token`. Closing the socket removes it.
     ///
     /// # Errors
-    /// [`Action::Wait`] with the operating system's error, for example if the socket was already
+    /// [`SystemOperation::Wait`] with the operating system's error, for example if the socket was already
     /// added.
-    pub fn add(&mut self, socket: impl AsFd, token: u64) -> Result<(), Error> {
+    pub fn add(&mut self, socket: impl AsFd, token: u64) -> Result<(), HostError> {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, token);
         self.epoll.add(socket, event).map_err(failed)?;
         self.events.push(EpollEvent::empty());
@@ -48,8 +48,8 @@ impl Poller {
     /// sockets; none if a signal arrived.
     ///
     /// # Errors
-    /// [`Action::Wait`] with the operating system's error.
-    pub fn wait(&mut self, timeout: Duration) -> Result<impl Iterator<Item = u64>, Error> {
+    /// [`SystemOperation::Wait`] with the operating system's error.
+    pub fn wait(&mut self, timeout: Duration) -> Result<impl Iterator<Item = u64>, HostError> {
         let millis = if timeout >= COARSE_FROM || timeout.is_zero() {
             PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX)
         } else {
@@ -69,6 +69,6 @@ impl Poller {
     }
 }
 
-fn failed(error: nix::Error) -> Error {
-    Error::of(Action::Wait, error.into())
+fn failed(error: nix::Error) -> HostError {
+    HostError::of(SystemOperation::Wait, error.into())
 }

@@ -15,8 +15,8 @@ use crate::histogram;
 use crate::packets::socket::SocketPackets;
 #[cfg(feature = "xdp")]
 use crate::packets::xdp::{XdpOptions, XdpPackets};
-use crate::packets::{BATCH_MAX, Packets};
-use crate::{Action, Error};
+use crate::packets::{BATCH_MAX, PacketSource};
+use crate::{HostError, SystemOperation};
 
 /// Default length of the longest packet in bytes: a jumbo frame.
 pub const PACKET_BYTES_MAX_DEFAULT: usize = 9216;
@@ -42,13 +42,13 @@ pub struct ReceiverOptions {
     /// [`ReceiverCounters::hardware_stamps`] tells which.
     pub hardware_stamps: bool,
     /// Receive method.
-    pub back_end: BackEnd,
+    pub back_end: ReceiveMethod,
 }
 
 /// Receive method of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum BackEnd {
+pub enum ReceiveMethod {
     /// A UDP socket.
     #[default]
     Socket,
@@ -65,7 +65,7 @@ impl Default for ReceiverOptions {
             packet_bytes_max: PACKET_BYTES_MAX_DEFAULT,
             measure_every: MEASURE_EVERY_DEFAULT,
             hardware_stamps: false,
-            back_end: BackEnd::Socket,
+            back_end: ReceiveMethod::Socket,
         }
     }
 }
@@ -111,7 +111,7 @@ pub struct ReceiverCounters {
 #[derive(Debug)]
 pub struct Receiver {
     endpoint: Endpoint,
-    packets: Box<dyn Packets>,
+    packets: Box<dyn PacketSource>,
     receive_buffer_bytes: usize,
     counters: ReceiverCounters,
     /// The kernel's drop count at the last packet.
@@ -137,14 +137,14 @@ impl Receiver {
     /// share an endpoint; each gets every multicast packet.
     ///
     /// # Errors
-    /// An [`Error`] whose action names the operation that the system refused.
-    pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, Error> {
+    /// A [`HostError`] whose action names the operation that the system refused.
+    pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, HostError> {
         let socket = SocketPackets::open(endpoint, options)?;
         let given = socket.receive_buffer_bytes();
-        let packets: Box<dyn Packets> = match options.back_end {
-            BackEnd::Socket => Box::new(socket),
+        let packets: Box<dyn PacketSource> = match options.back_end {
+            ReceiveMethod::Socket => Box::new(socket),
             #[cfg(feature = "xdp")]
-            BackEnd::Xdp(xdp) => Box::new(redirect(endpoint, xdp, socket)?),
+            ReceiveMethod::Xdp(xdp) => Box::new(redirect(endpoint, xdp, socket)?),
         };
         Ok(Self {
             endpoint,
@@ -201,8 +201,8 @@ impl Receiver {
     /// 0 if none had arrived. The rest of the previous batch is dropped.
     ///
     /// # Errors
-    /// [`Action::Receive`] with the operating system's error.
-    pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, Error> {
+    /// [`SystemOperation::Receive`] with the operating system's error.
+    pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, HostError> {
         self.next = 0;
         let asked_ns = monotonic_ns();
         self.count = match self.packets.receive() {
@@ -210,7 +210,11 @@ impl Receiver {
             Err(error) if is_nothing_there(&error) => 0,
             Err(source) => {
                 (self.count, self.may_have_more) = (0, false);
-                return Err(Error::at(Action::Receive, self.endpoint.address(), source));
+                return Err(HostError::at(
+                    SystemOperation::Receive,
+                    self.endpoint.address(),
+                    source,
+                ));
             }
         };
         if self.packets.has_looked_everywhere() {
@@ -311,8 +315,8 @@ fn redirect(
     endpoint: Endpoint,
     options: XdpOptions,
     socket: SocketPackets,
-) -> Result<XdpPackets, Error> {
-    let at = |source| Error::at(Action::Redirect, endpoint.address(), source);
+) -> Result<XdpPackets, HostError> {
+    let at = |source| HostError::at(SystemOperation::Redirect, endpoint.address(), source);
     let interface = interface_index(endpoint.interface).map_err(at)?;
     XdpPackets::open(interface, endpoint.into(), options, Box::new(socket)).map_err(at)
 }
@@ -325,8 +329,8 @@ fn is_nothing_there(error: &io::Error) -> bool {
 /// false early if a signal arrived. In a loop, keep a [`Poller`](super::Poller) instead.
 ///
 /// # Errors
-/// [`Action::Wait`] with the operating system's error.
-pub fn wait_readable(receivers: &[Receiver], timeout: Duration) -> Result<bool, Error> {
+/// [`SystemOperation::Wait`] with the operating system's error.
+pub fn wait_readable(receivers: &[Receiver], timeout: Duration) -> Result<bool, HostError> {
     let descriptor = |receiver| PollFd::new(Receiver::as_fd(receiver), PollFlags::POLLIN);
     let mut descriptors: Vec<PollFd<'_>> = receivers.iter().map(descriptor).collect();
     if descriptors.is_empty() {
@@ -335,6 +339,6 @@ pub fn wait_readable(receivers: &[Receiver], timeout: Duration) -> Result<bool, 
     match ppoll(&mut descriptors, Some(timeout.into()), None) {
         Ok(ready) => Ok(ready > 0),
         Err(nix::Error::EINTR) => Ok(false),
-        Err(error) => Err(Error::of(Action::Wait, error.into())),
+        Err(error) => Err(HostError::of(SystemOperation::Wait, error.into())),
     }
 }

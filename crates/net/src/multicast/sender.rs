@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Endpoint;
-use crate::{Action, Error};
+use crate::{HostError, SystemOperation};
 
 /// How packets are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +33,14 @@ impl Sender {
     /// Opens a socket that sends to `endpoint` through its interface.
     ///
     /// # Errors
-    /// [`Action::Open`] or [`Action::Configure`] with the operating system's error, for example if
+    /// [`SystemOperation::Open`] or [`SystemOperation::Configure`] with the operating system's error, for example if
     /// this host does not have the interface address.
-    pub fn open(endpoint: Endpoint, options: SenderOptions) -> Result<Self, Error> {
+    pub fn open(endpoint: Endpoint, options: SenderOptions) -> Result<Self, HostError> {
         let address = endpoint.address();
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
-            .map_err(|source| Error::at(Action::Open, address, source))?;
+            .map_err(|source| HostError::at(SystemOperation::Open, address, source))?;
         configure(&socket, endpoint, options)
-            .map_err(|source| Error::at(Action::Configure, address, source))?;
+            .map_err(|source| HostError::at(SystemOperation::Configure, address, source))?;
         Ok(Self { socket, endpoint })
     }
 
@@ -52,13 +52,13 @@ impl Sender {
     /// Sends one packet; waits while the send buffer is full.
     ///
     /// # Errors
-    /// [`Action::Send`] with the operating system's error, for example for a packet longer than UDP
+    /// [`SystemOperation::Send`] with the operating system's error, for example for a packet longer than UDP
     /// allows.
-    pub fn send(&self, packet: &[u8]) -> Result<(), Error> {
+    pub fn send(&self, packet: &[u8]) -> Result<(), HostError> {
         let address = self.endpoint.address();
         match self.socket.send_to(packet, &address.into()) {
             Ok(_) => Ok(()),
-            Err(source) => Err(Error::at(Action::Send, address, source)),
+            Err(source) => Err(HostError::at(SystemOperation::Send, address, source)),
         }
     }
 }

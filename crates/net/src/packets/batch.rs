@@ -24,14 +24,14 @@ const CONTROL_HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 
 /// Control messages, aligned like the kernel's headers in them.
 #[repr(C, align(8))]
-struct Control([u8; CONTROL_BYTES]);
+struct ControlMessages([u8; CONTROL_BYTES]);
 
 /// The arguments of `recvmmsg`. They contain pointers to each other and to the slots, so they must
 /// not move.
 struct Arguments {
     headers: [libc::mmsghdr; BATCH_MAX],
     vectors: [libc::iovec; BATCH_MAX],
-    controls: [Control; BATCH_MAX],
+    controls: [ControlMessages; BATCH_MAX],
 }
 
 /// The memory of one batch, allocated once: the arguments of `recvmmsg`, and a slot for each
@@ -39,20 +39,20 @@ struct Arguments {
 ///
 /// The kernel writes through the pointers inside `arguments`, so both allocations are held as raw
 /// pointers: a `Box` asserts unique access whenever it moves.
-struct Ring {
+struct BatchMemory {
     /// From `Box::into_raw`: `BATCH_MAX` slots of `slot_bytes` and `ROOM_BEHIND` bytes.
     slots: NonNull<[u8]>,
     /// From `Box::into_raw`.
     arguments: NonNull<Arguments>,
 }
 
-// SAFETY: a `Ring` owns both allocations like two boxes of plain bytes; nothing else points to them
+// SAFETY: a `BatchMemory` owns both allocations like two boxes of plain bytes; nothing else points to them
 // between calls. Shared access only reads.
-unsafe impl Send for Ring {}
+unsafe impl Send for BatchMemory {}
 // SAFETY: as above: `&Ring` gives reads only.
-unsafe impl Sync for Ring {}
+unsafe impl Sync for BatchMemory {}
 
-impl Ring {
+impl BatchMemory {
     fn new(slot_bytes: usize) -> Self {
         let bytes = slot_bytes.saturating_mul(BATCH_MAX).saturating_add(ROOM_BEHIND);
         let slots = Box::into_raw(vec![0_u8; bytes].into_boxed_slice());
@@ -117,7 +117,7 @@ impl Ring {
         Ok(received.min(limit))
     }
 
-    fn header(&self, index: usize) -> Option<(&libc::mmsghdr, &Control)> {
+    fn header(&self, index: usize) -> Option<(&libc::mmsghdr, &ControlMessages)> {
         // SAFETY: the allocation lives as long as `self` and is written only while `self` is borrowed
         // mutably; it was initialised by `new`, and the kernel writes integers and bytes only.
         let arguments = unsafe { self.arguments.as_ref() };
@@ -130,7 +130,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for BatchMemory {
     fn drop(&mut self) {
         // SAFETY: both came from `Box::into_raw` and are given back once.
         unsafe {
@@ -141,25 +141,25 @@ impl Drop for Ring {
 }
 
 /// Buffers of one batch.
-pub(super) struct Batch {
-    ring: Ring,
+pub(super) struct DatagramBatch {
+    ring: BatchMemory,
     slot_bytes: usize,
     metas: [Meta; BATCH_MAX],
     received: usize,
 }
 
-impl fmt::Debug for Batch {
+impl fmt::Debug for DatagramBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { slot_bytes, received, .. } = self;
         f.debug_struct("Batch").field("slot_bytes", slot_bytes).field("received", received).finish()
     }
 }
 
-impl Batch {
+impl DatagramBatch {
     pub(super) fn new(packet_bytes_max: usize) -> Self {
         let slot_bytes = packet_bytes_max.max(1);
         Self {
-            ring: Ring::new(slot_bytes),
+            ring: BatchMemory::new(slot_bytes),
             slot_bytes,
             metas: [Meta::default(); BATCH_MAX],
             received: 0,
@@ -172,7 +172,7 @@ impl Batch {
         self.ring.reset(mem::take(&mut self.received));
         self.received = self.ring.receive(socket, limit)?;
         for (index, meta) in self.metas.iter_mut().enumerate().take(self.received) {
-            let Some((header, Control(controls))) = self.ring.header(index) else { break };
+            let Some((header, ControlMessages(controls))) = self.ring.header(index) else { break };
             *meta = Meta {
                 len: (header.msg_len as usize).min(self.slot_bytes),
                 is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,

@@ -19,7 +19,7 @@ const FRAGMENT: u16 = 0x3FFF;
 
 /// Selection of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DatagramFilter {
     /// Multicast group, or the address of this host.
     pub group: Ipv4Addr,
     /// UDP port.
@@ -28,7 +28,7 @@ pub struct Wanted {
     pub source: Option<Ipv4Addr>,
 }
 
-impl From<Endpoint> for Wanted {
+impl From<Endpoint> for DatagramFilter {
     fn from(endpoint: Endpoint) -> Self {
         Self { group: endpoint.group, port: endpoint.port, source: endpoint.source }
     }
@@ -37,7 +37,7 @@ impl From<Endpoint> for Wanted {
 /// Reason why a packet contains no selected datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum DatagramRefusal {
     /// A checksum of the IP header or the UDP datagram is wrong.
     Checksum,
     /// The packet is a fragment of a datagram.
@@ -48,7 +48,7 @@ pub enum Refused {
     Other,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for DatagramRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Checksum => "a checksum is wrong",
@@ -72,13 +72,14 @@ pub enum Verified {
 /// of the link.
 ///
 /// # Errors
-/// [`Refused`]: not selected, wrong lengths, a fragment, or wrong checksums.
+/// [`DatagramRefusal`]: not selected, wrong lengths, a fragment, or wrong checksums.
 pub fn datagram<'p>(
     packet: &'p [u8],
-    wanted: &Wanted,
+    wanted: &DatagramFilter,
     verified: Verified,
-) -> Result<&'p [u8], Refused> {
-    let (fixed, _) = packet.split_first_chunk::<IP_HEADER_BYTES>().ok_or(Refused::Length)?;
+) -> Result<&'p [u8], DatagramRefusal> {
+    let (fixed, _) =
+        packet.split_first_chunk::<IP_HEADER_BYTES>().ok_or(DatagramRefusal::Length)?;
     let word = |offset: usize| u16::from_be_bytes([fixed[offset], fixed[offset + 1]]);
     let address = |offset: usize| {
         Ipv4Addr::new(fixed[offset], fixed[offset + 1], fixed[offset + 2], fixed[offset + 3])
@@ -86,30 +87,31 @@ pub fn datagram<'p>(
     let (source, group) = (address(12), address(16));
     let is_sender = wanted.source.is_none_or(|wanted| wanted == source);
     if fixed[0] >> 4 != 4 || fixed[9] != PROTOCOL_UDP || group != wanted.group || !is_sender {
-        return Err(Refused::Other);
+        return Err(DatagramRefusal::Other);
     }
     // The low half of the first byte counts 4-byte words.
     let header_bytes = usize::from(fixed[0] & 0x0F) * 4;
     let total_bytes = usize::from(word(2));
     // After the total length there may be padding to the shortest frame.
-    let packet = packet.get(..total_bytes).ok_or(Refused::Length)?;
-    let header = packet.get(..header_bytes).ok_or(Refused::Length)?;
+    let packet = packet.get(..total_bytes).ok_or(DatagramRefusal::Length)?;
+    let header = packet.get(..header_bytes).ok_or(DatagramRefusal::Length)?;
     if header_bytes < IP_HEADER_BYTES {
-        return Err(Refused::Length);
+        return Err(DatagramRefusal::Length);
     }
     if word(6) & FRAGMENT != 0 {
-        return Err(Refused::Fragment);
+        return Err(DatagramRefusal::Fragment);
     }
     let udp = &packet[header_bytes..];
-    let (udp_header, _) = udp.split_first_chunk::<UDP_HEADER_BYTES>().ok_or(Refused::Length)?;
+    let (udp_header, _) =
+        udp.split_first_chunk::<UDP_HEADER_BYTES>().ok_or(DatagramRefusal::Length)?;
     if u16::from_be_bytes([udp_header[2], udp_header[3]]) != wanted.port {
-        return Err(Refused::Other);
+        return Err(DatagramRefusal::Other);
     }
     let udp_bytes = usize::from(u16::from_be_bytes([udp_header[4], udp_header[5]]));
-    let udp = udp.get(..udp_bytes).ok_or(Refused::Length)?;
-    let payload = udp.get(UDP_HEADER_BYTES..).ok_or(Refused::Length)?;
+    let udp = udp.get(..udp_bytes).ok_or(DatagramRefusal::Length)?;
+    let payload = udp.get(UDP_HEADER_BYTES..).ok_or(DatagramRefusal::Length)?;
     if verified == Verified::No && !(is_sum_right(0, header) && is_udp_sum_right(fixed, udp)) {
-        return Err(Refused::Checksum);
+        return Err(DatagramRefusal::Checksum);
     }
     Ok(payload)
 }
@@ -171,7 +173,8 @@ fn fold(mut sum: u64) -> u16 {
 mod tests {
     use super::*;
 
-    const WANTED: Wanted = Wanted { group: Ipv4Addr::new(239, 1, 2, 3), port: 13014, source: None };
+    const WANTED: DatagramFilter =
+        DatagramFilter { group: Ipv4Addr::new(239, 1, 2, 3), port: 13014, source: None };
 
     /// Returns a packet with correct checksums, with `options` after the fixed header.
     fn packet(options: &[u8], payload: &[u8]) -> Vec<u8> {
@@ -195,7 +198,7 @@ mod tests {
         ip
     }
 
-    fn payload(packet: &[u8]) -> Result<&[u8], Refused> {
+    fn payload(packet: &[u8]) -> Result<&[u8], DatagramRefusal> {
         datagram(packet, &WANTED, Verified::No)
     }
 
@@ -231,7 +234,7 @@ mod tests {
     fn a_cut_packet_is_refused() {
         let right = packet(&[1; 4], b"some payload");
         for len in 0..right.len() {
-            assert_eq!(payload(&right[..len]), Err(Refused::Length), "{len} bytes");
+            assert_eq!(payload(&right[..len]), Err(DatagramRefusal::Length), "{len} bytes");
         }
     }
 
@@ -239,13 +242,13 @@ mod tests {
     fn lengths_that_contradict_each_other_are_refused() {
         let mut short_header = packet(&[], b"abc");
         short_header[0] = 0x44;
-        assert_eq!(payload(&short_header), Err(Refused::Length));
+        assert_eq!(payload(&short_header), Err(DatagramRefusal::Length));
         for udp_bytes in [0_u16, 7, 12, u16::MAX] {
             let mut wrong = packet(&[], b"abc");
             wrong[24..26].copy_from_slice(&udp_bytes.to_be_bytes());
             assert_eq!(
                 datagram(&wrong, &WANTED, Verified::Yes),
-                Err(Refused::Length),
+                Err(DatagramRefusal::Length),
                 "{udp_bytes}"
             );
         }
@@ -254,8 +257,8 @@ mod tests {
     #[test]
     fn fragments_and_what_is_for_others_is_refused() {
         for (flags, reason) in [
-            ([0x20, 0], Err(Refused::Fragment)),
-            ([0, 1], Err(Refused::Fragment)),
+            ([0x20, 0], Err(DatagramRefusal::Fragment)),
+            ([0, 1], Err(DatagramRefusal::Fragment)),
             ([0x40, 0], Ok(&b"abc"[..])),
         ] {
             let mut of_flags = packet(&[], b"abc");
@@ -263,12 +266,15 @@ mod tests {
             assert_eq!(datagram(&of_flags, &WANTED, Verified::Yes), reason, "{flags:?}");
         }
         let right = packet(&[], b"abc");
-        let of = |wanted: Wanted| datagram(&right, &wanted, Verified::No);
-        let other = Err(Refused::Other);
-        assert_eq!(of(Wanted { port: 1, ..WANTED }), other);
-        assert_eq!(of(Wanted { group: Ipv4Addr::new(239, 1, 2, 4), ..WANTED }), other);
-        assert_eq!(of(Wanted { source: Some(Ipv4Addr::new(10, 0, 0, 8)), ..WANTED }), other);
-        assert!(of(Wanted { source: Some(Ipv4Addr::new(10, 0, 0, 7)), ..WANTED }).is_ok());
+        let of = |wanted: DatagramFilter| datagram(&right, &wanted, Verified::No);
+        let other = Err(DatagramRefusal::Other);
+        assert_eq!(of(DatagramFilter { port: 1, ..WANTED }), other);
+        assert_eq!(of(DatagramFilter { group: Ipv4Addr::new(239, 1, 2, 4), ..WANTED }), other);
+        assert_eq!(
+            of(DatagramFilter { source: Some(Ipv4Addr::new(10, 0, 0, 8)), ..WANTED }),
+            other
+        );
+        assert!(of(DatagramFilter { source: Some(Ipv4Addr::new(10, 0, 0, 7)), ..WANTED }).is_ok());
         for (offset, value) in [(0, 0x65), (9, 6)] {
             let mut wrong = right.clone();
             wrong[offset] = value;

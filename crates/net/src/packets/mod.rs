@@ -38,7 +38,7 @@ pub struct Meta {
 }
 
 /// Source of the datagrams of one endpoint, in batches.
-pub trait Packets: fmt::Debug + Send {
+pub trait PacketSource: fmt::Debug + Send {
     /// Receives the datagrams that have arrived, at most [`BATCH_MAX`], without waiting, and
     /// returns their number. The previous batch is overwritten.
     ///

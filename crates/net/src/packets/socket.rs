@@ -6,16 +6,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::batch::Batch;
-use super::{BATCH_MAX, Meta, Packets};
+use super::batch::DatagramBatch;
+use super::{BATCH_MAX, Meta, PacketSource};
 use crate::multicast::{Endpoint, ReceiverOptions};
-use crate::{Action, Error};
+use crate::{HostError, SystemOperation};
 
 /// A UDP socket that has joined its group.
 #[derive(Debug)]
 pub struct SocketPackets {
     socket: Socket,
-    batch: Batch,
+    batch: DatagramBatch,
     batch_max: usize,
     /// Most datagrams of the last call, and of the next one.
     asked: usize,
@@ -27,16 +27,17 @@ impl SocketPackets {
     /// Opens a socket for `endpoint` and joins the group on its interface.
     ///
     /// # Errors
-    /// An [`Error`] whose action names the operation that the system refused.
-    pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, Error> {
+    /// A [`HostError`] whose action names the operation that the system refused.
+    pub fn open(endpoint: Endpoint, options: ReceiverOptions) -> Result<Self, HostError> {
         let address = endpoint.address();
-        let at = |action| move |source| Error::at(action, address, source);
+        let at = |action| move |source| HostError::at(action, address, source);
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
-            .map_err(at(Action::Open))?;
-        let given = configure(&socket, endpoint, options).map_err(at(Action::Configure))?;
-        socket.bind(&address.into()).map_err(at(Action::Bind))?;
-        join(&socket, endpoint).map_err(at(Action::Join))?;
-        let batch = Batch::new(options.packet_bytes_max);
+            .map_err(at(SystemOperation::Open))?;
+        let given =
+            configure(&socket, endpoint, options).map_err(at(SystemOperation::Configure))?;
+        socket.bind(&address.into()).map_err(at(SystemOperation::Bind))?;
+        join(&socket, endpoint).map_err(at(SystemOperation::Join))?;
+        let batch = DatagramBatch::new(options.packet_bytes_max);
         Ok(Self {
             socket,
             batch,
@@ -76,7 +77,7 @@ impl SocketPackets {
     }
 }
 
-impl Packets for SocketPackets {
+impl PacketSource for SocketPackets {
     fn receive(&mut self) -> io::Result<usize> {
         self.asked = self.next_asked.min(self.batch_max);
         let received = self.batch.receive(self.socket.as_fd(), self.asked);

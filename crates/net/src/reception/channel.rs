@@ -1,9 +1,9 @@
 //! The sockets of one channel, merged by the kernel's times.
 
-use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
 
-use super::Taking;
-use crate::Error;
+use super::ReceptionContext;
+use crate::HostError;
 use crate::multicast::Receiver;
 
 /// Most packets passed on before other channels, the stop flag and the observer are served.
@@ -16,14 +16,14 @@ pub struct Channel<H, S> {
     pub handler: H,
     /// Receives the output of the handler.
     pub sink: S,
-    sockets: Vec<Socket>,
+    sockets: Vec<ChannelSocket>,
     /// The latest time passed to the handler.
     now_ns: u64,
 }
 
 #[derive(Debug)]
-struct Socket {
-    source: Source,
+struct ChannelSocket {
+    source: FeedLine,
     receiver: Receiver,
     /// Index of the line among those of a recording.
     line: usize,
@@ -33,8 +33,8 @@ struct Socket {
     asked_ns: u64,
 }
 
-impl Socket {
-    fn fill(&mut self, taking: &mut Taking) -> Result<(), Error> {
+impl ChannelSocket {
+    fn fill(&mut self, taking: &mut ReceptionContext) -> Result<(), HostError> {
         self.receiver.fill(&mut taking.times)?;
         self.is_ready = false;
         self.asked_ns = self.receiver.asked_ns();
@@ -58,7 +58,7 @@ impl Socket {
 
 impl<H, S> Channel<H, S> {
     /// Returns the lines with their receivers.
-    pub fn inputs(&self) -> impl Iterator<Item = (Source, &Receiver)> {
+    pub fn inputs(&self) -> impl Iterator<Item = (FeedLine, &Receiver)> {
         self.sockets.iter().map(|socket| (socket.source, &socket.receiver))
     }
 }
@@ -67,10 +67,10 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
     pub(super) fn new(
         handler: H,
         sink: S,
-        inputs: impl IntoIterator<Item = (Source, Receiver)>,
+        inputs: impl IntoIterator<Item = (FeedLine, Receiver)>,
         first_line: usize,
     ) -> Self {
-        let sockets = (first_line..).zip(inputs).map(|(line, (source, receiver))| Socket {
+        let sockets = (first_line..).zip(inputs).map(|(line, (source, receiver))| ChannelSocket {
             source,
             receiver,
             line,
@@ -92,8 +92,12 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
 
     /// Passes on the packets that have arrived. Sockets that are not ready were empty at
     /// `polled_ns`. Returns true if all sockets were found empty.
-    pub(super) fn hand_on(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<bool, Error> {
-        let is_all_taken = |socket: &Socket| !socket.is_ready && !socket.has_more();
+    pub(super) fn hand_on(
+        &mut self,
+        taking: &mut ReceptionContext,
+        polled_ns: u64,
+    ) -> Result<bool, HostError> {
+        let is_all_taken = |socket: &ChannelSocket| !socket.is_ready && !socket.has_more();
         if self.sockets.iter().all(is_all_taken) {
             self.sockets.iter_mut().for_each(|socket| socket.look(polled_ns));
             if self.handler.poll_timeout().is_some_and(|due_ns| due_ns <= polled_ns) {
@@ -116,9 +120,13 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
     /// Reads a batch from every ready socket whose last batch is used up. The first packet of such
     /// a batch arrived before the system checked which sockets are ready. All other sockets were
     /// empty then, and need not be polled for earlier packets.
-    fn fill_ready(&mut self, taking: &mut Taking, polled_ns: u64) -> Result<(), Error> {
+    fn fill_ready(
+        &mut self,
+        taking: &mut ReceptionContext,
+        polled_ns: u64,
+    ) -> Result<(), HostError> {
         let mut looked_ns = polled_ns;
-        let is_to_fill = |socket: &&mut Socket| socket.is_ready && !socket.has_packet();
+        let is_to_fill = |socket: &&mut ChannelSocket| socket.is_ready && !socket.has_packet();
         for socket in self.sockets.iter_mut().filter(is_to_fill) {
             socket.fill(taking)?;
             looked_ns = looked_ns.max(socket.receiver.front_ns().unwrap_or(0));
@@ -132,7 +140,7 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
     /// Passes on the packet that arrived first. If another socket may hold an earlier one, because
     /// its batch is used up and was full, or because it was read before the packet arrived, reads
     /// that socket instead. Returns true if it passed on a packet or read a socket.
-    fn hand_on_one(&mut self, taking: &mut Taking) -> Result<bool, Error> {
+    fn hand_on_one(&mut self, taking: &mut ReceptionContext) -> Result<bool, HostError> {
         let fronts = self.sockets.iter().enumerate();
         let fronts =
             fronts.filter_map(|(index, socket)| Some((socket.receiver.front_ns()?, index)));
@@ -194,7 +202,7 @@ mod tests {
     struct Times(Vec<u64>);
 
     impl PacketHandler<()> for Times {
-        fn handle_packet(&mut self, received_ns: u64, _: Source, _: &[u8], (): &mut ()) {
+        fn handle_packet(&mut self, received_ns: u64, _: FeedLine, _: &[u8], (): &mut ()) {
             self.0.push(received_ns);
         }
 
@@ -215,13 +223,14 @@ mod tests {
         let _ = fs::remove_dir_all(&directory);
         let line = RecordedLine { name: "line A".to_owned(), endpoint };
         let recorder = Recorder::start(&RecordOptions::new(&directory), &[line]).unwrap();
-        let mut taking = Taking { times: KernelTimes::new(), recorder: Some(recorder), packets: 0 };
+        let mut taking =
+            ReceptionContext { times: KernelTimes::new(), recorder: Some(recorder), packets: 0 };
         let sender = Sender::open(endpoint, SenderOptions::default()).unwrap();
         sender.send(b"packet").unwrap();
         let receivers = [receiver];
         assert!(wait_readable(&receivers, Duration::from_secs(10)).unwrap());
 
-        let inputs = receivers.map(|receiver| (Source::Incremental(Line::A), receiver));
+        let inputs = receivers.map(|receiver| (FeedLine::Incremental(Line::A), receiver));
         let mut channel = Channel::new(Times(Vec::new()), (), inputs, 0);
         // The kernel has stamped the packet, and a timeout is processed before the socket is read.
         let timeout_ns = monotonic_ns() + SECOND_NS;

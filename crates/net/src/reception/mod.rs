@@ -13,15 +13,15 @@ pub use tickwire_host::Wait;
 
 use std::time::Duration;
 
-use tickwire_feed::handler::{PacketHandler, Source};
-use tickwire_host::{Step, Waiting};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
+use tickwire_host::{WaitPolicy, WaitStep};
 
 use crate::clock::{KernelTimes, monotonic_ns};
 use crate::multicast::{Poller, Receiver};
 use crate::record::{
     RecordCounters, RecordError, RecordOptions, RecordedLine, Recorder, TapError, TapRecorder,
 };
-use crate::{Error, Stop};
+use crate::{HostError, Stop};
 
 /// Longest single wait, so that a stop is noticed.
 const WAIT_MAX: Duration = Duration::from_millis(50);
@@ -39,8 +39,8 @@ pub struct Reception<H, S> {
     /// Number of sockets of all channels.
     sockets: usize,
     poller: Poller,
-    waiting: Waiting,
-    taking: Taking,
+    waiting: WaitPolicy,
+    taking: ReceptionContext,
     /// Records on a thread beside the reception.
     tap: Option<TapRecorder>,
     observed_ns: u64,
@@ -48,7 +48,7 @@ pub struct Reception<H, S> {
 
 /// State that the sockets of all channels share.
 #[derive(Debug)]
-struct Taking {
+struct ReceptionContext {
     times: KernelTimes,
     recorder: Option<Recorder>,
     /// Packets passed on.
@@ -57,7 +57,7 @@ struct Taking {
 
 /// State of the loop when an observer is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct LoopState {
     /// The time on the monotonic clock.
     pub now_ns: u64,
     /// True if all packets that had arrived have been processed.
@@ -68,11 +68,11 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     /// Creates a loop without channels.
     ///
     /// # Errors
-    /// [`Action::Open`](crate::Action::Open) with the operating system's error.
-    pub fn new(wait: Wait) -> Result<Self, Error> {
-        let taking = Taking { times: KernelTimes::new(), recorder: None, packets: 0 };
+    /// [`SystemOperation::Open`](crate::SystemOperation::Open) with the operating system's error.
+    pub fn new(wait: Wait) -> Result<Self, HostError> {
+        let taking = ReceptionContext { times: KernelTimes::new(), recorder: None, packets: 0 };
         let (channels, poller) = (Vec::new(), Poller::new()?);
-        let waiting = Waiting::new(wait);
+        let waiting = WaitPolicy::new(wait);
         Ok(Self { channels, sockets: 0, poller, waiting, taking, tap: None, observed_ns: 0 })
     }
 
@@ -80,17 +80,17 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     /// as `Box<dyn PacketHandler<S>>`.
     ///
     /// # Errors
-    /// [`Action::Wait`](crate::Action::Wait) if the system cannot wait for one more socket.
+    /// [`SystemOperation::Wait`](crate::SystemOperation::Wait) if the system cannot wait for one more socket.
     pub fn add_channel(
         &mut self,
         handler: H,
         sink: S,
-        inputs: impl IntoIterator<Item = (Source, Receiver)>,
-    ) -> Result<usize, Error> {
+        inputs: impl IntoIterator<Item = (FeedLine, Receiver)>,
+    ) -> Result<usize, HostError> {
         let channel = Channel::new(handler, sink, inputs, self.sockets);
         let index = self.channels.len();
         for (socket, (_, receiver)) in channel.inputs().enumerate() {
-            self.poller.add(receiver, Token { channel: index, socket }.into())?;
+            self.poller.add(receiver, SocketToken { channel: index, socket }.into())?;
             self.sockets += 1;
         }
         self.channels.push(channel);
@@ -127,7 +127,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     pub fn record(
         &mut self,
         options: &RecordOptions,
-        name: impl Fn(usize, Source) -> String,
+        name: impl Fn(usize, FeedLine) -> String,
     ) -> Result<(), RecordError> {
         let channels = self.channels.iter().enumerate();
         let lines = channels.flat_map(|(index, channel)| {
@@ -183,8 +183,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     pub fn run(
         &mut self,
         stop: &Stop,
-        mut observe: impl FnMut(&mut Self, Moment),
-    ) -> Result<(), Error> {
+        mut observe: impl FnMut(&mut Self, LoopState),
+    ) -> Result<(), HostError> {
         let mut is_idle = false;
         while !stop.is_set() {
             // Taken before the wait: a socket that is not ready after it was empty at this time.
@@ -202,20 +202,20 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
             }
             if is_idle || now_ns.saturating_sub(self.observed_ns) >= OBSERVE_NS {
                 self.observed_ns = now_ns;
-                observe(self, Moment { now_ns, is_idle });
+                observe(self, LoopState { now_ns, is_idle });
             }
         }
         Ok(())
     }
 
     /// Waits, then marks the readable sockets.
-    fn poll(&mut self, timeout: Duration) -> Result<(), Error> {
+    fn poll(&mut self, timeout: Duration) -> Result<(), HostError> {
         let is_spinning = timeout.is_zero() && self.waiting.wait() != Wait::Block;
         if is_spinning && self.sockets <= SPIN_DIRECTLY_MAX {
             self.channels.iter_mut().for_each(Channel::set_all_ready);
             return Ok(());
         }
-        for token in self.poller.wait(timeout)?.map(Token::from) {
+        for token in self.poller.wait(timeout)?.map(SocketToken::from) {
             if let Some(channel) = self.channels.get_mut(token.channel) {
                 channel.set_ready(token.socket);
             }
@@ -225,7 +225,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
 
     /// Processes each channel in turn; returns true if all packets that had arrived have been
     /// processed.
-    fn hand_on(&mut self, polled_ns: u64) -> Result<bool, Error> {
+    fn hand_on(&mut self, polled_ns: u64) -> Result<bool, HostError> {
         let mut is_idle = true;
         for channel in &mut self.channels {
             is_idle &= channel.hand_on(&mut self.taking, polled_ns)?;
@@ -235,7 +235,7 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
 
     /// Returns how long to wait for packets.
     fn timeout(&mut self, now_ns: u64) -> Duration {
-        if self.waiting.next(|| now_ns) == Step::Look {
+        if self.waiting.next(|| now_ns) == WaitStep::Look {
             return Duration::ZERO;
         }
         let due_ns = self.channels.iter().filter_map(|channel| channel.handler.poll_timeout());
@@ -246,19 +246,19 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
 
 /// Identifies a socket of a channel in events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Token {
+struct SocketToken {
     channel: usize,
     socket: usize,
 }
 
 /// A process has fewer than 2^32 sockets.
-impl From<Token> for u64 {
-    fn from(token: Token) -> Self {
+impl From<SocketToken> for u64 {
+    fn from(token: SocketToken) -> Self {
         (token.channel as Self) << 32 | token.socket as Self
     }
 }
 
-impl From<u64> for Token {
+impl From<u64> for SocketToken {
     fn from(token: u64) -> Self {
         Self { channel: (token >> 32) as usize, socket: (token & u64::from(u32::MAX)) as usize }
     }

@@ -5,13 +5,13 @@ pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
 /// Consecutive datagrams in one buffer.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(super) struct RecordChunk {
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<ChunkEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ChunkEntry {
     line: usize,
     received_unix_ns: u64,
     /// End of the datagram in the buffer.
@@ -26,15 +26,15 @@ pub(super) struct Recorded<'c> {
     pub(super) bytes: &'c [u8],
 }
 
-impl Chunk {
+impl RecordChunk {
     pub(super) fn has_room(&self, len: usize) -> bool {
-        let entries = self.entries.len() * size_of::<Entry>();
+        let entries = self.entries.len() * size_of::<ChunkEntry>();
         entries == 0 || self.bytes.len() + entries + len <= CHUNK_BYTES
     }
 
     pub(super) fn push(&mut self, line: usize, received_unix_ns: u64, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        self.entries.push(Entry { line, received_unix_ns, end: self.bytes.len() });
+        self.entries.push(ChunkEntry { line, received_unix_ns, end: self.bytes.len() });
     }
 
     pub(super) fn len(&self) -> u64 {

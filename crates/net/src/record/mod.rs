@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use crate::affinity::spawn_background;
 use crate::multicast::Endpoint;
-use chunk::{CHUNK_BYTES, Chunk};
+use chunk::{CHUNK_BYTES, RecordChunk};
 use writer::RecordWriter;
 
 /// Least time between two chunks that are passed on before they are full, in nanoseconds.
@@ -138,7 +138,7 @@ pub struct RecordCounters {
 
 /// State that both threads share.
 #[derive(Debug, Default)]
-struct Shared {
+struct RecorderState {
     recorded: AtomicU64,
     /// Datagrams that the writing thread could not record.
     unrecorded: AtomicU64,
@@ -152,15 +152,15 @@ struct Shared {
 pub struct Recorder {
     lines: usize,
     wait_max: Duration,
-    chunk: Option<Chunk>,
-    full: Option<SyncSender<Chunk>>,
-    empty: Receiver<Chunk>,
+    chunk: Option<RecordChunk>,
+    full: Option<SyncSender<RecordChunk>>,
+    empty: Receiver<RecordChunk>,
     /// True if the last wait timed out: the next datagram does not wait again.
     is_behind: bool,
     flushed_ns: u64,
     /// `unrecorded`, `waits` and `waited_ns` of this thread.
     counters: RecordCounters,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -183,14 +183,14 @@ impl Recorder {
         lines: &[RecordedLine],
         files: F,
     ) -> Result<Self, RecordError> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(RecorderState::default());
         let mut writer = RecordWriter::new(options, lines, files, shared.clone())?;
         let chunks = (options.queue_bytes_max / CHUNK_BYTES).max(2);
-        let (full, to_write) = sync_channel::<Chunk>(chunks);
+        let (full, to_write) = sync_channel::<RecordChunk>(chunks);
         let (written, empty) = sync_channel(chunks);
         for _ in 0..chunks {
             // The queue has room for all chunks.
-            let _ = written.try_send(Chunk::default());
+            let _ = written.try_send(RecordChunk::default());
         }
         let write = move || {
             for mut chunk in to_write {
@@ -288,7 +288,7 @@ impl Recorder {
     }
 
     /// Returns an empty chunk; waits for one unless the last wait timed out.
-    fn take_empty(&mut self) -> Option<Chunk> {
+    fn take_empty(&mut self) -> Option<RecordChunk> {
         if let Ok(chunk) = self.empty.try_recv() {
             self.is_behind = false;
             return Some(chunk);

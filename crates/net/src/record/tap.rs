@@ -19,7 +19,7 @@ use crate::Stop;
 use crate::affinity::spawn_background;
 use crate::clock::{monotonic_ns, unix_ns};
 use crate::multicast::interface_index;
-use crate::packets::Packets;
+use crate::packets::PacketSource;
 use crate::packets::ring::{PacketRing, RingOptions};
 
 /// Longest single wait, so that the end is noticed.
@@ -72,7 +72,7 @@ impl TapRecorder {
         let recorder = Recorder::start(options, lines).map_err(TapError::Record)?;
         let over = Stop::new();
         let counters = Arc::new(Mutex::new(recorder.counters()));
-        let mut tap = Tap { rings, recorder, over: over.clone(), counters: counters.clone() };
+        let mut tap = TapThread { rings, recorder, over: over.clone(), counters: counters.clone() };
         let thread = spawn_background("tap", move || tap.run()).map_err(TapError::Ring)?;
         Ok(Self { over, counters, thread: Some(thread) })
     }
@@ -100,14 +100,14 @@ impl Drop for TapRecorder {
 }
 
 /// State of the thread.
-struct Tap {
+struct TapThread {
     rings: Vec<PacketRing>,
     recorder: Recorder,
     over: Stop,
     counters: Arc<Mutex<RecordCounters>>,
 }
 
-impl Tap {
+impl TapThread {
     fn run(&mut self) {
         let mut ends_ns = None;
         loop {

@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError};
 
 use tickwire_feed::capture::{PcapWriteError, PcapngWriter};
 
-use super::chunk::{Chunk, Recorded};
-use super::{RecordError, RecordFile, RecordFiles, RecordOptions, RecordedLine, Shared};
+use super::chunk::{RecordChunk, Recorded};
+use super::{RecordError, RecordFile, RecordFiles, RecordOptions, RecordedLine, RecorderState};
 
 /// Bytes collected before they are written.
 const WRITE_BYTES: usize = 256 << 10;
@@ -25,12 +25,12 @@ pub(super) struct RecordWriter<F: RecordFiles> {
     rotate_bytes: u64,
     rotate_ns: u64,
     /// `None` after a failure: recording has ended.
-    open: Option<Open<F::File>>,
-    shared: Arc<Shared>,
+    open: Option<OpenFile<F::File>>,
+    shared: Arc<RecorderState>,
 }
 
 /// The current file.
-struct Open<F> {
+struct OpenFile<F> {
     path: PathBuf,
     file: F,
     writer: PcapngWriter<Vec<u8>>,
@@ -48,9 +48,9 @@ impl<F: RecordFiles> RecordWriter<F> {
         options: &RecordOptions,
         lines: &[RecordedLine],
         mut files: F,
-        shared: Arc<Shared>,
+        shared: Arc<RecorderState>,
     ) -> Result<Self, RecordError> {
-        let open = Open::begin(&mut files, lines, &shared)?;
+        let open = OpenFile::begin(&mut files, lines, &shared)?;
         Ok(Self {
             files,
             lines: lines.to_vec(),
@@ -62,7 +62,7 @@ impl<F: RecordFiles> RecordWriter<F> {
     }
 
     /// Writes the datagrams of a chunk.
-    pub(super) fn write(&mut self, chunk: &Chunk) {
+    pub(super) fn write(&mut self, chunk: &RecordChunk) {
         for datagram in chunk.datagrams() {
             if let Err(error) = self.collect(&datagram) {
                 self.shared.unrecorded.fetch_add(1, Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl<F: RecordFiles> RecordWriter<F> {
         let open = self.open.as_mut().ok_or(None)?;
         if open.is_over(datagram, self.rotate_bytes, self.rotate_ns) {
             open.write_collected(&self.shared)?;
-            *open = Open::begin(&mut self.files, &self.lines, &self.shared)?;
+            *open = OpenFile::begin(&mut self.files, &self.lines, &self.shared)?;
         }
         let line = self.lines.get(datagram.line).ok_or(None)?;
         open.collect(line, datagram)?;
@@ -113,11 +113,11 @@ impl<F: RecordFiles> RecordWriter<F> {
     }
 }
 
-impl<F: RecordFile> Open<F> {
+impl<F: RecordFile> OpenFile<F> {
     fn begin<D: RecordFiles<File = F>>(
         files: &mut D,
         lines: &[RecordedLine],
-        shared: &Shared,
+        shared: &RecorderState,
     ) -> Result<Self, RecordError> {
         let (path, file) = files.create()?;
         let failed = |error: PcapWriteError| RecordError {
@@ -162,7 +162,7 @@ impl<F: RecordFile> Open<F> {
     }
 
     /// Writes the collected blocks, which are whole.
-    fn write_collected(&mut self, shared: &Shared) -> Result<(), RecordError> {
+    fn write_collected(&mut self, shared: &RecorderState) -> Result<(), RecordError> {
         let collected = mem::take(self.writer.output_mut());
         if let Err(source) = self.file.write_all(&collected) {
             return Err(self.failed(source));

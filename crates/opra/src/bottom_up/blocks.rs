@@ -12,18 +12,18 @@ use super::portable::{
     stop_mask,
 };
 use crate::generate::Random;
-use crate::record::Record;
+use crate::record::OpraRecord;
 
 /// Number of messages per run of a kernel; few enough to fit the L1 cache.
 const WINDOWS: usize = 64;
 /// Bytes of a message that contain items.
 const MESSAGE_BYTES: usize = 60;
-/// Number of fields of a message for [`Block::NextField`], as in the study's traces.
+/// Number of fields of a message for [`BuildingBlock::NextField`], as in the study's traces.
 const FIELDS: std::ops::Range<u64> = 6..13;
 
 /// A building block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
+pub enum BuildingBlock {
     /// Decodes an unsigned integer of 1 to 5 bytes at a known position.
     Integer(u8),
     /// Decodes a presence map of 1 to 8 bytes at a known position. The engine does not support
@@ -39,7 +39,7 @@ pub enum Block {
     StopMask,
 }
 
-impl Block {
+impl BuildingBlock {
     /// All blocks.
     pub const ALL: [Self; 17] = [
         Self::Integer(1),
@@ -89,21 +89,21 @@ impl Block {
 }
 
 /// A block with data to work on.
-pub struct Kernel {
-    block: Block,
+pub struct BlockKernel {
+    block: BuildingBlock,
     windows: Vec<BlockWindow>,
     /// Presence map and stop bits of each message.
     masks: Vec<(u64, u64)>,
     fields: u64,
     numbers: [u32; 64],
     lasts: [u8; 64],
-    record: Record,
-    copies: Vec<Record>,
+    record: OpraRecord,
+    copies: Vec<OpraRecord>,
 }
 
-impl Kernel {
+impl BlockKernel {
     /// Creates a block with data from a seed.
-    pub fn new(block: Block, seed: u64) -> Self {
+    pub fn new(block: BuildingBlock, seed: u64) -> Self {
         let mut random = Random(seed);
         let item_bytes = block.bytes().map_or(2, usize::from);
         let window = |random: &mut Random| {
@@ -123,17 +123,21 @@ impl Kernel {
             masks,
             numbers: [0; 64],
             lasts: [0; 64],
-            record: Record::default(),
-            copies: vec![Record::default(); WINDOWS],
+            record: OpraRecord::default(),
+            copies: vec![OpraRecord::default(); WINDOWS],
         }
     }
 
     /// Returns the number of items per run.
     pub fn items(&self) -> u64 {
         match self.block {
-            Block::Integer(_) | Block::StringCopy => (WINDOWS * self.items_of_message()) as u64,
-            Block::NextField => self.fields,
-            Block::PresenceMap(_) | Block::DictionaryCopy | Block::StopMask => WINDOWS as u64,
+            BuildingBlock::Integer(_) | BuildingBlock::StringCopy => {
+                (WINDOWS * self.items_of_message()) as u64
+            }
+            BuildingBlock::NextField => self.fields,
+            BuildingBlock::PresenceMap(_)
+            | BuildingBlock::DictionaryCopy
+            | BuildingBlock::StopMask => WINDOWS as u64,
         }
     }
 
@@ -145,17 +149,17 @@ impl Kernel {
     #[inline(never)]
     pub fn run(&mut self) {
         match self.block {
-            Block::Integer(bytes) => self.integers(black_box(bytes.into())),
-            Block::PresenceMap(bytes) => self.presence_maps(black_box(bytes.into())),
-            Block::DictionaryCopy => {
+            BuildingBlock::Integer(bytes) => self.integers(black_box(bytes.into())),
+            BuildingBlock::PresenceMap(bytes) => self.presence_maps(black_box(bytes.into())),
+            BuildingBlock::DictionaryCopy => {
                 for copy in &mut self.copies {
                     copy.clone_from(black_box(&self.record));
                 }
                 black_box(&self.copies);
             }
-            Block::StringCopy => self.strings(black_box(5)),
-            Block::NextField => self.next_fields(),
-            Block::StopMask => {
+            BuildingBlock::StringCopy => self.strings(black_box(5)),
+            BuildingBlock::NextField => self.next_fields(),
+            BuildingBlock::StopMask => {
                 let mask = self.windows.iter().fold(0, |mask, window| mask ^ stop_mask(window));
                 black_box(mask);
             }
@@ -238,14 +242,14 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_their_blocks() {
-        for block in Block::ALL {
-            assert_eq!(Block::from_name(&block.name()), Some(block));
+        for block in BuildingBlock::ALL {
+            assert_eq!(BuildingBlock::from_name(&block.name()), Some(block));
         }
     }
 
     #[test]
     fn kernels_do_what_the_engine_does() {
-        let mut kernel = Kernel::new(Block::Integer(3), 1);
+        let mut kernel = BlockKernel::new(BuildingBlock::Integer(3), 1);
         kernel.run();
         let window = kernel.windows[WINDOWS - 1];
         let value = |item: usize| {
@@ -255,11 +259,11 @@ mod tests {
         assert_eq!(kernel.items(), 20 * WINDOWS as u64);
         assert!((0..20).all(|item| kernel.numbers[item] == value(item)));
 
-        let mut kernel = Kernel::new(Block::StringCopy, 1);
+        let mut kernel = BlockKernel::new(BuildingBlock::StringCopy, 1);
         kernel.run();
         assert_eq!(kernel.record.chars(crate::Field::Symbol).len(), 5);
 
-        let mut kernel = Kernel::new(Block::NextField, 1);
+        let mut kernel = BlockKernel::new(BuildingBlock::NextField, 1);
         kernel.run();
         let (present, stops) = kernel.masks[WINDOWS - 1];
         let (slot, last) = (present.trailing_zeros() as usize, stops.trailing_zeros() as u8);

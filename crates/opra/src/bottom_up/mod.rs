@@ -29,15 +29,15 @@ pub(crate) use portable::{BlockState, decode_items};
 pub(crate) use tables::{base_of, message_fields};
 
 use crate::packet::{PACKET_BYTES_MAX, open};
-use crate::record::Record;
+use crate::record::OpraRecord;
 use crate::reference;
 #[cfg(target_arch = "x86_64")]
-use crate::x86::{self, Avx512};
-use crate::{Decode, Entry, Error, Message, Summary, Version};
+use crate::x86::{self, OpraAvx512};
+use crate::{Decode, OpraEntry, OpraError, OpraMessage, OpraSummary, OpraVersion};
 
 /// The instruction set of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Engine {
+pub enum BottomUpEngine {
     /// 512-bit vectors (AVX-512 with VBMI2, and GFNI and BMI2).
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -45,11 +45,11 @@ pub enum Engine {
     Portable,
 }
 
-impl Engine {
+impl BottomUpEngine {
     /// Returns the fastest engine for this CPU.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if Avx512::detect().is_some() {
+        if OpraAvx512::detect().is_some() {
             return Self::Avx512;
         }
         Self::Portable
@@ -57,8 +57,8 @@ impl Engine {
 
     /// Returns the proof that the CPU has the vector instructions, if this engine needs it.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn wide(self) -> Option<Avx512> {
-        if self == Self::Avx512 { Avx512::detect() } else { None }
+    pub(crate) fn wide(self) -> Option<OpraAvx512> {
+        if self == Self::Avx512 { OpraAvx512::detect() } else { None }
     }
 
     /// Returns all engines that this CPU supports.
@@ -86,64 +86,64 @@ pub(crate) fn new_padded() -> Box<Padded> {
 }
 
 /// Decodes packets by masks.
-pub struct Decoder {
+pub struct BottomUpDecoder {
     /// Present if the vector engine is used.
     #[cfg(target_arch = "x86_64")]
-    wide: Option<Avx512>,
-    record: Record,
-    entries: Vec<Entry>,
+    wide: Option<OpraAvx512>,
+    record: OpraRecord,
+    entries: Vec<OpraEntry>,
     padded: Box<Padded>,
 }
 
-impl Default for Decoder {
+impl Default for BottomUpDecoder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Decoder {
+impl BottomUpDecoder {
     /// Creates a decoder with the fastest engine of this CPU.
     pub fn new() -> Self {
-        Self::with(Engine::detect())
+        Self::with(BottomUpEngine::detect())
     }
 
     /// Creates a decoder with `engine`; `None` if this CPU does not support it.
-    pub fn with_engine(engine: Engine) -> Option<Self> {
-        Engine::available().contains(&engine).then(|| Self::with(engine))
+    pub fn with_engine(engine: BottomUpEngine) -> Option<Self> {
+        BottomUpEngine::available().contains(&engine).then(|| Self::with(engine))
     }
 
-    fn with(engine: Engine) -> Self {
+    fn with(engine: BottomUpEngine) -> Self {
         Self {
             #[cfg(target_arch = "x86_64")]
             wide: engine.wide(),
-            record: Record::default(),
+            record: OpraRecord::default(),
             entries: Vec::new(),
             padded: new_padded(),
         }
     }
 
     /// Returns the engine in use.
-    pub fn engine(&self) -> Engine {
+    pub fn engine(&self) -> BottomUpEngine {
         #[cfg(target_arch = "x86_64")]
         if self.wide.is_some() {
-            return Engine::Avx512;
+            return BottomUpEngine::Avx512;
         }
-        Engine::Portable
+        BottomUpEngine::Portable
     }
 }
 
-impl Decode for Decoder {
+impl Decode for BottomUpDecoder {
     #[inline]
     fn decode_packet(
         &mut self,
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error> {
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError> {
         let (version, header, offset) = open(packet)?;
-        if version == Version::V1 {
+        if version == OpraVersion::V1 {
             return reference::decode(packet, 0, &mut self.record, &mut self.entries, visit);
         }
-        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let summary = OpraSummary { version, header, messages: 0, first_seq_num: None };
         self.padded[..packet.len()].copy_from_slice(packet);
         self.record.reset();
         let job = drive::PacketJob { packet, offset, summary };
@@ -152,7 +152,7 @@ impl Decode for Decoder {
             return x86::decode::decode(wide, self, job, visit);
         }
         // A separate closure for each visitor, so that it is inlined.
-        let engine = |padded: &Padded, frame, state: &mut BlockState, record: &mut Record| {
+        let engine = |padded: &Padded, frame, state: &mut BlockState, record: &mut OpraRecord| {
             portable::message(padded, frame, state, record)
         };
         drive::run(self, job, engine, visit)

@@ -8,7 +8,7 @@ use super::tables::{BASE, message_fields};
 use crate::Field;
 use crate::field::SLOTS_V2;
 use crate::packet::PacketFrame;
-use crate::record::{Record, lane};
+use crate::record::{OpraRecord, lane};
 
 /// Bytes before a message in its window: an eight-byte word that ends at the first byte begins
 /// there.
@@ -34,7 +34,7 @@ pub(super) fn message(
     padded: &Padded,
     frame: PacketFrame,
     state: &mut BlockState,
-    record: &mut Record,
+    record: &mut OpraRecord,
 ) -> RecordOutcome {
     let len = frame.end - frame.start;
     let Some(window) = window(padded, frame.start) else { return RecordOutcome::Unusual };
@@ -72,7 +72,7 @@ pub(crate) fn decode_items(
     frame: PacketFrame,
     pmap_last: usize,
     state: &mut BlockState,
-    record: &mut Record,
+    record: &mut OpraRecord,
 ) -> RecordOutcome {
     match window(padded, frame.start) {
         Some(window) if pmap_last < MAP_BYTES_MAX => {
@@ -100,7 +100,11 @@ struct BlockItems<'a> {
 
 /// Decodes the fields of a message into `record`.
 #[inline(always)]
-fn fields(items: &BlockItems<'_>, state: &mut BlockState, record: &mut Record) -> RecordOutcome {
+fn fields(
+    items: &BlockItems<'_>,
+    state: &mut BlockState,
+    record: &mut OpraRecord,
+) -> RecordOutcome {
     let &BlockItems { window, stops, len, pmap_last, present } = items;
     if len > LEN_MAX {
         return RecordOutcome::Unusual;
@@ -205,7 +209,7 @@ pub(super) fn five_bytes(window: &BlockWindow, last: usize, len: usize, low: u32
 /// Stores sequence number and symbol, which may have five bytes. Returns a mask of the first bytes
 /// of those that have.
 #[inline(always)]
-fn store_words(items: &BlockItems<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 {
+fn store_words(items: &BlockItems<'_>, lasts: &[u8; 64], record: &mut OpraRecord) -> u64 {
     // Selects by mask rather than by branch: the presence of a symbol is hard to predict.
     let (value, len, begin) = word(items, lasts, &record.numbers, Field::Symbol);
     let keep = (items.present >> Field::Symbol as u8 & 1).wrapping_sub(1);

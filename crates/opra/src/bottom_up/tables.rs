@@ -1,7 +1,7 @@
 //! Lookup tables for the masks of a message.
 
 use crate::category::{appendage_of, mask};
-use crate::{Category, Field, Version};
+use crate::{Category, Field, OpraVersion};
 
 /// An impossible field: no presence map of a supported message has this slot, so the field is
 /// always missing and the message is rejected.
@@ -19,7 +19,7 @@ pub(crate) static BASE: [u64; 128] = {
             | Category::Control
             | Category::Default
             | Category::Underlying => 0,
-            _ => mask(category.fields(Version::V2)),
+            _ => mask(category.fields(OpraVersion::V2)),
         };
         code += 1;
     }
@@ -32,7 +32,7 @@ pub(super) static APPENDAGE: [u64; 128] = {
     let mut code = 0;
     while code < 128 {
         if let Some(appendage) = appendage_of(code as u32) {
-            table[code] = appendage.bits(Version::V2);
+            table[code] = appendage.bits(OpraVersion::V2);
         }
         code += 1;
     }

@@ -1,12 +1,12 @@
 //! Encodes messages that consist of integers and a symbol, which are almost all messages of a feed,
 //! with the same code for every field.
 
-use crate::bottom_up::Engine;
+use crate::bottom_up::BottomUpEngine;
 use crate::record::{CHARS_MASK, lane};
 use crate::writer::integer_len;
 #[cfg(target_arch = "x86_64")]
 use crate::x86;
-use crate::{Chars, Field, Message};
+use crate::{Chars, Field, OpraMessage};
 
 /// Buffer size for any such message plus a word: a presence map, and fields of at most five bytes.
 pub(crate) const ROOM_BYTES: usize = OFFSET_MASK + 1 + 8;
@@ -30,7 +30,7 @@ impl FlatValues {
     /// Returns the values of a message; `None` if the symbol to be sent is longer than five
     /// characters or begins with a NUL, because it is then not encoded like an integer.
     #[inline(always)]
-    pub fn of(message: &Message<'_>, sent: u64) -> Option<Self> {
+    pub fn of(message: &OpraMessage<'_>, sent: u64) -> Option<Self> {
         let symbol = message.record.wide[lane::SYMBOL];
         let characters = symbol & CHARS_MASK;
         let is_sent = sent & Field::Symbol.bit() != 0;
@@ -45,13 +45,13 @@ impl FlatValues {
 pub(super) struct FlatWriter {
     /// Present if the vector engine is used.
     #[cfg(target_arch = "x86_64")]
-    wide: Option<x86::Avx512>,
+    wide: Option<x86::OpraAvx512>,
 }
 
 impl FlatWriter {
-    pub fn new(engine: Engine) -> Self {
+    pub fn new(engine: BottomUpEngine) -> Self {
         #[cfg(not(target_arch = "x86_64"))]
-        let Engine::Portable = engine;
+        let BottomUpEngine::Portable = engine;
         Self {
             #[cfg(target_arch = "x86_64")]
             wide: engine.wide(),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_symbol_of_up_to_five_characters_is_an_integer() {
         let value = |symbol: &[u8], sent: u64| {
-            let mut draft = crate::Draft::new(crate::Version::V2);
+            let mut draft = crate::OpraMessageDraft::new(crate::OpraVersion::V2);
             Field::ALL.into_iter().for_each(|field| draft.set_number(field, 32));
             draft.set_seq_num(7);
             draft.set_number(Field::Category, b'k'.into());

@@ -5,20 +5,22 @@
 use std::hint::black_box;
 
 use tickwire_dsparser::{
-    ActionError, ActionId, ActionNames, ActionValue, Host, ItemAction, ItemActions, ItemError,
-    Machine, Program, ProgramErrors, RunError, StopBitRun, rt,
+    ActionError, ActionId, ActionNames, ActionValue, GrammarProgram, Host, ItemAction, ItemActions,
+    ItemError, Machine, ProgramErrors, RunError, StopBitRun, rt,
 };
 
-use super::{ACTION_FIELD, ACTIONS, Actions, Decoder, GRAMMAR, MESSAGE_LENGTH, SINGLY};
+use super::{
+    ACTION_FIELD, ACTIONS, GRAMMAR, GrammarActions, GrammarDecoder, MESSAGE_LENGTH, SINGLY,
+};
 use crate::bottom_up::{BlockState, Padded, new_padded};
 use crate::generated::{opra2, opra2_singly};
 use crate::packet::{LENGTH_TO_END, open};
-use crate::record::Record;
-use crate::{Entry, Error, Message, Summary};
+use crate::record::OpraRecord;
+use crate::{OpraEntry, OpraError, OpraMessage, OpraSummary};
 
 /// How a grammar hands out the fields of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fields {
+pub enum FieldDelivery {
     /// All in one call: [`GRAMMAR`].
     Run,
     /// One call each: [`SINGLY`].
@@ -27,14 +29,14 @@ pub enum Fields {
 
 /// The back end of a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackEnd {
+pub enum GrammarBackEnd {
     /// Source generated beforehand.
     Generated,
     /// Tables compiled from its text.
     Tables,
 }
 
-impl Fields {
+impl FieldDelivery {
     /// Both variants.
     pub const ALL: [Self; 2] = [Self::Run, Self::Singly];
 
@@ -50,11 +52,11 @@ impl Fields {
     /// # Errors
     ///
     /// All mistakes in the grammar.
-    pub fn decoder(self, back_end: BackEnd) -> Result<Decoder, ProgramErrors> {
+    pub fn decoder(self, back_end: GrammarBackEnd) -> Result<GrammarDecoder, ProgramErrors> {
         match (back_end, self) {
-            (BackEnd::Tables, _) => Decoder::from_grammar(self.grammar()),
-            (BackEnd::Generated, Self::Run) => Ok(Decoder::generated()),
-            (BackEnd::Generated, Self::Singly) => Ok(Decoder::generated_singly()),
+            (GrammarBackEnd::Tables, _) => GrammarDecoder::from_grammar(self.grammar()),
+            (GrammarBackEnd::Generated, Self::Run) => Ok(GrammarDecoder::generated()),
+            (GrammarBackEnd::Generated, Self::Singly) => Ok(GrammarDecoder::generated_singly()),
         }
     }
 }
@@ -62,7 +64,7 @@ impl Fields {
 /// A grammar alone: its actions only return the lengths of messages.
 #[derive(Debug)]
 pub struct Walker {
-    fields: Fields,
+    fields: FieldDelivery,
     /// Present for the back end with tables.
     machine: Option<Machine>,
 }
@@ -73,9 +75,9 @@ impl Walker {
     /// # Errors
     ///
     /// All mistakes in the grammar.
-    pub fn new(fields: Fields, back_end: BackEnd) -> Result<Self, ProgramErrors> {
-        let program = Program::parse(fields.grammar(), &ActionNames::new(ACTIONS))?;
-        let machine = (back_end == BackEnd::Tables).then(|| program.machine());
+    pub fn new(fields: FieldDelivery, back_end: GrammarBackEnd) -> Result<Self, ProgramErrors> {
+        let program = GrammarProgram::parse(fields.grammar(), &ActionNames::new(ACTIONS))?;
+        let machine = (back_end == GrammarBackEnd::Tables).then(|| program.machine());
         Ok(Self { fields, machine })
     }
 
@@ -88,8 +90,8 @@ impl Walker {
         let mut host = PartWalk { last: packet.len().saturating_sub(1) };
         match (&self.machine, self.fields) {
             (Some(machine), _) => machine.run(packet, &mut host),
-            (None, Fields::Run) => opra2::run(packet, &mut host),
-            (None, Fields::Singly) => opra2_singly::run(packet, &mut host),
+            (None, FieldDelivery::Run) => opra2::run(packet, &mut host),
+            (None, FieldDelivery::Singly) => opra2_singly::run(packet, &mut host),
         }
     }
 }
@@ -156,7 +158,7 @@ enum Method {
 pub struct Calls(Vec<PartCall>);
 
 impl Calls {
-    /// Reads the calls for `packet` without making them: the overhead of [`Replay::run`] beyond its
+    /// Reads the calls for `packet` without making them: the overhead of [`CallReplay::run`] beyond its
     /// actions.
     #[inline]
     pub fn read(&self, packet: &[u8]) {
@@ -173,27 +175,27 @@ impl Calls {
 
 /// Replays calls without a grammar.
 #[derive(Debug)]
-pub struct Replay {
-    record: Record,
-    entries: Vec<Entry>,
+pub struct CallReplay {
+    record: OpraRecord,
+    entries: Vec<OpraEntry>,
     padded: Box<Padded>,
 }
 
-impl Default for Replay {
+impl Default for CallReplay {
     fn default() -> Self {
-        Self { record: Record::default(), entries: Vec::new(), padded: new_padded() }
+        Self { record: OpraRecord::default(), entries: Vec::new(), padded: new_padded() }
     }
 }
 
-impl Replay {
+impl CallReplay {
     /// Records the calls for a packet of version 2.0; `None` if it does not match the grammar. They
     /// do not depend on the back end.
-    pub fn calls(&mut self, packet: &[u8], fields: Fields) -> Option<Calls> {
+    pub fn calls(&mut self, packet: &[u8], fields: FieldDelivery) -> Option<Calls> {
         open(packet).ok()?;
         let mut writer = PartWriter { calls: Calls::default(), last: packet.len().checked_sub(1)? };
         let end = match fields {
-            Fields::Run => opra2::run(packet, &mut writer).ok()?,
-            Fields::Singly => opra2_singly::run(packet, &mut writer).ok()?,
+            FieldDelivery::Run => opra2::run(packet, &mut writer).ok()?,
+            FieldDelivery::Singly => opra2_singly::run(packet, &mut writer).ok()?,
         };
         (end == packet.len()).then_some(writer.calls)
     }
@@ -208,14 +210,14 @@ impl Replay {
         &mut self,
         packet: &[u8],
         calls: &Calls,
-        mut visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error> {
+        mut visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError> {
         let (version, header, _) = open(packet)?;
-        let summary = Summary { version, header, messages: 0, first_seq_num: None };
+        let summary = OpraSummary { version, header, messages: 0, first_seq_num: None };
         let Self { record, entries, padded } = self;
         let mut state = BlockState::new();
         let mut actions =
-            Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
+            GrammarActions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
         for call in &calls.0 {
             let offset = usize::from(call.start);
             let bytes = packet.get(offset..usize::from(call.end)).unwrap_or_default();
@@ -290,26 +292,26 @@ static FIELDS: ItemActions = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Decode, Version, generate, json, reference};
+    use crate::{Decode, OpraVersion, generate, json, reference};
 
     #[test]
     fn calls_made_again_give_the_messages() {
-        let walkers: Vec<Walker> = Fields::ALL
+        let walkers: Vec<Walker> = FieldDelivery::ALL
             .into_iter()
             .flat_map(|fields| {
-                [BackEnd::Generated, BackEnd::Tables]
+                [GrammarBackEnd::Generated, GrammarBackEnd::Tables]
                     .map(|back_end| Walker::new(fields, back_end).unwrap())
             })
             .collect();
-        for packet in generate::trace(Version::V2, 5, 500).unwrap() {
+        for packet in generate::trace(OpraVersion::V2, 5, 500).unwrap() {
             let mut expected = Vec::new();
-            let expect = |message: Message<'_>| expected.push(json::to_string(&message));
-            reference::Decoder::new().decode_packet(&packet, expect).unwrap();
-            for fields in Fields::ALL {
-                let mut replay = Replay::default();
+            let expect = |message: OpraMessage<'_>| expected.push(json::to_string(&message));
+            reference::ReferenceDecoder::new().decode_packet(&packet, expect).unwrap();
+            for fields in FieldDelivery::ALL {
+                let mut replay = CallReplay::default();
                 let calls = replay.calls(&packet, fields).expect("fits");
                 let mut again = Vec::new();
-                let keep = |message: Message<'_>| again.push(json::to_string(&message));
+                let keep = |message: OpraMessage<'_>| again.push(json::to_string(&message));
                 replay.run(&packet, &calls, keep).unwrap();
                 assert_eq!(again, expected, "{fields:?}");
             }

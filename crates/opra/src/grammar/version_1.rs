@@ -4,31 +4,31 @@ use tickwire_dsparser::{ActionError, ActionId, ActionValue, Host};
 
 use super::{ACTION_FIELD, ACTION_PMAP, MESSAGE_LENGTH, REFUSED, message_end};
 use crate::packet::PacketFrame;
-use crate::record::Record;
-use crate::{Entry, Message, Summary, Version, reference};
+use crate::record::OpraRecord;
+use crate::{OpraEntry, OpraMessage, OpraSummary, OpraVersion, reference};
 
 /// The host of the grammar. The reference decoder decodes each message once all its items have
 /// arrived.
-pub(super) struct Actions<'a, V> {
+pub(super) struct Version1Actions<'a, V> {
     packet: &'a [u8],
-    record: &'a mut Record,
-    entries: &'a mut Vec<Entry>,
+    record: &'a mut OpraRecord,
+    entries: &'a mut Vec<OpraEntry>,
     visit: &'a mut V,
-    pub summary: Summary,
+    pub summary: OpraSummary,
     start: usize,
     end: usize,
     /// Offset after the last item handed out.
     items_end: usize,
 }
 
-impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
+impl<'a, V: FnMut(OpraMessage<'_>)> Version1Actions<'a, V> {
     /// Creates the actions at the start of `packet`.
     pub fn new(
         packet: &'a [u8],
-        record: &'a mut Record,
-        entries: &'a mut Vec<Entry>,
+        record: &'a mut OpraRecord,
+        entries: &'a mut Vec<OpraEntry>,
         visit: &'a mut V,
-        summary: Summary,
+        summary: OpraSummary,
     ) -> Self {
         record.reset();
         // The first length byte follows the start byte.
@@ -65,11 +65,11 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     fn message(&mut self) -> Result<(), ActionError> {
         let index = self.summary.messages;
         let frame = PacketFrame { index: index as usize, start: self.start, end: self.end };
-        let version = Version::V1;
+        let version = OpraVersion::V1;
         reference::decode_message(self.packet, frame, version, self.record, self.entries)
             .map_err(|_| REFUSED)?;
         let (record, entries, offset) = (&*self.record, &*self.entries, self.start as u32);
-        let message = Message { record, entries, text: self.packet, version, index, offset };
+        let message = OpraMessage { record, entries, text: self.packet, version, index, offset };
         if index == 0 {
             self.summary.first_seq_num = message.seq_num();
         }
@@ -79,7 +79,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     }
 }
 
-impl<V: FnMut(Message<'_>)> Host for Actions<'_, V> {
+impl<V: FnMut(OpraMessage<'_>)> Host for Version1Actions<'_, V> {
     fn execute(
         &mut self,
         action: ActionId,

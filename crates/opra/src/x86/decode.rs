@@ -14,34 +14,35 @@
 
 use std::arch::x86_64::*;
 
-use super::{Avx512, load};
+use super::{OpraAvx512, load};
 use crate::bottom_up::{
-    self, BASE, Decoder, LEN_MAX, PADDING_BYTES, PacketJob, Padded, RecordOutcome, message_fields,
+    self, BASE, BottomUpDecoder, LEN_MAX, PADDING_BYTES, PacketJob, Padded, RecordOutcome,
+    message_fields,
 };
 use crate::field::PRESENCE_MAP_BYTES_MAX;
 use crate::packet::{PACKET_BYTES_MAX, PacketFrame};
-use crate::record::{Record, lane};
-use crate::{Error, Field, Message, Summary};
+use crate::record::{OpraRecord, lane};
+use crate::{Field, OpraError, OpraMessage, OpraSummary};
 
 /// Decodes the messages of a packet.
 #[inline]
 pub(crate) fn decode(
-    _: Avx512,
-    decoder: &mut Decoder,
+    _: OpraAvx512,
+    decoder: &mut BottomUpDecoder,
     job: PacketJob<'_>,
-    visit: impl FnMut(Message<'_>),
-) -> Result<Summary, Error> {
-    // SAFETY: an `Avx512` is made only where the CPU has every feature of `run`.
+    visit: impl FnMut(OpraMessage<'_>),
+) -> Result<OpraSummary, OpraError> {
+    // SAFETY: an `OpraAvx512` is made only where the CPU has every feature of `run`.
     unsafe { run(decoder, job, visit) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 fn run(
-    decoder: &mut Decoder,
+    decoder: &mut BottomUpDecoder,
     job: PacketJob<'_>,
-    visit: impl FnMut(Message<'_>),
-) -> Result<Summary, Error> {
+    visit: impl FnMut(OpraMessage<'_>),
+) -> Result<OpraSummary, OpraError> {
     bottom_up::run(
         decoder,
         job,
@@ -101,7 +102,7 @@ fn message(
     padded: &Padded,
     frame: PacketFrame,
     base: &mut u64,
-    record: &mut Record,
+    record: &mut OpraRecord,
 ) -> RecordOutcome {
     let PacketFrame { start, end, .. } = frame;
     let len = end - start;
@@ -199,7 +200,7 @@ fn store_row<const ROW: usize>(
     ends: __m512i,
     lengths: __m512i,
     present: u64,
-    record: &mut Record,
+    record: &mut OpraRecord,
 ) {
     // Byte n of a lane is the n-th byte before the field's last. Bytes beyond the field's length
     // become zero.
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_vector_engine_decodes_the_messages_of_a_trace_itself() {
-        if Avx512::detect().is_none() {
+        if OpraAvx512::detect().is_none() {
             return skip(Need::Machine, "this CPU has no AVX-512");
         }
         let [done, unusual, wrong] = bottom_up::outcomes(|padded, frame, state, record| {

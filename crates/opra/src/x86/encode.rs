@@ -11,7 +11,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Avx512;
+use super::OpraAvx512;
 use crate::Field;
 use crate::encoder::flat::{FlatValues, ROOM_BYTES};
 
@@ -25,8 +25,8 @@ const HIGH_BITS: i32 = 0xF000_0000_u32 as i32;
 /// Returns a mask of the lanes in which two rows of values differ. Slots from 48 on hold no
 /// numbers.
 #[inline]
-pub(crate) fn differing(_: Avx512, left: &[u32; 64], right: &[u32; 64]) -> u64 {
-    // SAFETY: an `Avx512` is made only where the CPU has every feature of the function.
+pub(crate) fn differing(_: OpraAvx512, left: &[u32; 64], right: &[u32; 64]) -> u64 {
+    // SAFETY: an `OpraAvx512` is made only where the CPU has every feature of the function.
     unsafe { differing_rows(left, right) }
 }
 
@@ -34,13 +34,13 @@ pub(crate) fn differing(_: Avx512, left: &[u32; 64], right: &[u32; 64]) -> u64 {
 /// length, or `None` if one of them needs five bytes or has no lane.
 #[inline]
 pub(crate) fn write(
-    _: Avx512,
+    _: OpraAvx512,
     room: &mut [u8; ROOM_BYTES],
     numbers: &[u32; 64],
     values: FlatValues,
     sent: u64,
 ) -> Option<usize> {
-    // SAFETY: an `Avx512` is made only where the CPU has every feature of the function.
+    // SAFETY: an `OpraAvx512` is made only where the CPU has every feature of the function.
     unsafe { write_rows(room, numbers, values, sent) }
 }
 

@@ -14,9 +14,9 @@ use std::arch::x86_64::{__m512i, _mm512_loadu_si512};
 
 /// Proof that this CPU has every instruction set that this module uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Avx512(());
+pub(crate) struct OpraAvx512(());
 
-impl Avx512 {
+impl OpraAvx512 {
     /// Detects the CPU's features.
     pub fn detect() -> Option<Self> {
         let has_all = is_x86_feature_detected!("avx512f")

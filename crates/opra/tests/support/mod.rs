@@ -2,7 +2,9 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use serde_json::Value;
-use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, json, reference};
+use tickwire_opra::{
+    Decode, OpraError, OpraMessage, OpraSummary, bottom_up, grammar, json, reference,
+};
 pub use tickwire_testing::hex as from_hex;
 pub use tickwire_testing::shared;
 
@@ -37,29 +39,33 @@ fn grammar_of_single_fields() -> String {
 
 /// Any of the decoders, to run the same test with all.
 pub enum Any {
-    Reference(Box<reference::Decoder>),
-    BottomUp(Box<bottom_up::Decoder>),
-    Grammar(Box<grammar::Decoder>),
+    Reference(Box<reference::ReferenceDecoder>),
+    BottomUp(Box<bottom_up::BottomUpDecoder>),
+    Grammar(Box<grammar::GrammarDecoder>),
 }
 
 impl Any {
     /// Returns every decoder and engine of this machine, with its name.
     pub fn all() -> Vec<(String, Self)> {
-        let mut all =
-            vec![("reference".to_owned(), Self::Reference(Box::new(reference::Decoder::new())))];
-        for engine in bottom_up::Engine::available() {
-            let decoder = bottom_up::Decoder::with_engine(engine).expect("available");
+        let mut all = vec![(
+            "reference".to_owned(),
+            Self::Reference(Box::new(reference::ReferenceDecoder::new())),
+        )];
+        for engine in bottom_up::BottomUpEngine::available() {
+            let decoder = bottom_up::BottomUpDecoder::with_engine(engine).expect("available");
             all.push((format!("bottom-up {engine:?}"), Self::BottomUp(Box::new(decoder))));
         }
-        let runtime = grammar::Decoder::from_grammar(grammar::GRAMMAR).expect("a good grammar");
+        let runtime =
+            grammar::GrammarDecoder::from_grammar(grammar::GRAMMAR).expect("a good grammar");
         all.push(("grammar runtime".to_owned(), Self::Grammar(Box::new(runtime))));
-        let singly = grammar::Decoder::from_grammar(&grammar_of_single_fields()).expect("good");
+        let singly =
+            grammar::GrammarDecoder::from_grammar(&grammar_of_single_fields()).expect("good");
         all.push(("grammar of single fields".to_owned(), Self::Grammar(Box::new(singly))));
-        let loops = grammar::Decoder::from_grammar(grammar::SINGLY).expect("a good grammar");
+        let loops = grammar::GrammarDecoder::from_grammar(grammar::SINGLY).expect("a good grammar");
         for (name, decoder) in [
             ("grammar of a loop of fields", loops),
-            ("grammar generated", grammar::Decoder::generated()),
-            ("grammar generated, fields singly", grammar::Decoder::generated_singly()),
+            ("grammar generated", grammar::GrammarDecoder::generated()),
+            ("grammar generated, fields singly", grammar::GrammarDecoder::generated_singly()),
         ] {
             all.push((name.to_owned(), Self::Grammar(Box::new(decoder))));
         }
@@ -71,8 +77,8 @@ impl Decode for Any {
     fn decode_packet(
         &mut self,
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error> {
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError> {
         match self {
             Self::Reference(decoder) => decoder.decode_packet(packet, visit),
             Self::BottomUp(decoder) => decoder.decode_packet(packet, visit),
@@ -86,7 +92,7 @@ impl Decode for Any {
 pub struct Outcome {
     pub messages: Vec<String>,
     pub changed: Vec<u64>,
-    pub result: Result<Summary, Error>,
+    pub result: Result<OpraSummary, OpraError>,
 }
 
 /// Decodes a packet and keeps all results.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tickwire_distribution::cdr::{EncodeError, Encoder};
+use tickwire_distribution::cdr::{SampleEncodeError, SampleEncoder};
 use tickwire_distribution::types::{MemberType, StructType};
 
 /// Name of the structure that is a number in Python.
@@ -13,7 +13,7 @@ pub const DECIMAL: &str = "tickwire::Decimal";
 pub fn members(
     of: &StructType,
     values: &Bound<'_, PyDict>,
-    encoder: &mut Encoder<'_>,
+    encoder: &mut SampleEncoder<'_>,
 ) -> PyResult<()> {
     for name in values.keys() {
         let name: String = name.extract()?;
@@ -39,7 +39,7 @@ pub fn members(
 fn put(
     of: &MemberType,
     value: Option<&Bound<'_, PyAny>>,
-    encoder: &mut Encoder<'_>,
+    encoder: &mut SampleEncoder<'_>,
 ) -> PyResult<()> {
     match of {
         MemberType::Bool => encoder.put_bool(or_default(value)?),
@@ -72,10 +72,10 @@ fn put(
                 None => Vec::new(),
             };
             let mut failed = None;
-            let put_all = |encoder: &mut Encoder<'_>| {
+            let put_all = |encoder: &mut SampleEncoder<'_>| {
                 let each = |element| put(of, Some(element), encoder);
                 failed = elements.iter().try_for_each(each).err();
-                Ok::<(), EncodeError>(())
+                Ok::<(), SampleEncodeError>(())
             };
             encoder.put_sequence(elements.len(), put_all).map_err(unfit)?;
             return failed.map_or(Ok(()), Err);
@@ -84,7 +84,7 @@ fn put(
     Ok(())
 }
 
-fn unfit(error: EncodeError) -> PyErr {
+fn unfit(error: SampleEncodeError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 

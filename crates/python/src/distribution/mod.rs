@@ -8,9 +8,9 @@ mod sample;
 mod subscription;
 mod waiting;
 
-pub use publisher::Publisher;
-pub use sample::Sample;
-pub use subscription::Samples;
+pub use publisher::PyPublisher;
+pub use sample::PySample;
+pub use subscription::PySamples;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

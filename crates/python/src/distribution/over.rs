@@ -1,23 +1,24 @@
 //! A subscriber over the selected transport.
 
-use super::place::{Place, Transport};
+use super::place::{TransportChoice, TransportPlace};
 use std::time::{Duration, Instant};
 #[cfg(feature = "dds")]
 use tickwire_dds::CycloneParticipant;
 use tickwire_distribution::{
-    Arrival, Delivery, Ledger, Participant, Subscriber, SubscriberOptions, TopicSet,
+    DeliverySettings, Participant, SampleArrival, SampleLedger, Subscriber, SubscriberOptions,
+    TopicSet,
 };
 use tickwire_host::clock::monotonic_ns;
-use tickwire_host::{Step, Waiting};
+use tickwire_host::{WaitPolicy, WaitStep};
 #[cfg(feature = "dds")]
 use tickwire_shm_transport::PublisherSearch;
 use tickwire_shm_transport::ShmParticipant;
 
 /// The samples to subscribe to.
 pub struct SubscriptionRequest {
-    pub place: Place,
+    pub place: TransportPlace,
     pub sets: Vec<TopicSet>,
-    pub delivery: Delivery,
+    pub delivery: DeliverySettings,
     pub options: SubscriberOptions,
 }
 
@@ -55,13 +56,13 @@ impl Over {
     #[cfg(feature = "dds")]
     pub fn open(
         request: SubscriptionRequest,
-        transport: Transport,
+        transport: TransportChoice,
     ) -> Result<(Self, Vec<String>), String> {
-        if transport == Transport::Shm {
+        if transport == TransportChoice::Shm {
             return Ok((request.over_shm()?, Vec::new()));
         }
         let (mut search, mut warnings) = (None, Vec::new());
-        if transport == Transport::Auto {
+        if transport == TransportChoice::Auto {
             let (sets, delivery) = (request.sets.clone(), request.delivery.clone());
             let mut found = PublisherSearch::new(request.place.join_shm(), sets, delivery);
             match found.look() {
@@ -82,11 +83,11 @@ impl Over {
     #[cfg(not(feature = "dds"))]
     pub fn open(
         request: SubscriptionRequest,
-        transport: Transport,
+        transport: TransportChoice,
     ) -> Result<(Self, Vec<String>), String> {
         match transport {
-            Transport::Auto | Transport::Shm => Ok((request.over_shm()?, Vec::new())),
-            Transport::Dds => {
+            TransportChoice::Auto | TransportChoice::Shm => Ok((request.over_shm()?, Vec::new())),
+            TransportChoice::Dds => {
                 Err("this build of tickwire has no DDS: build it with the feature dds, or take \
                  transport=\"shm\""
                     .to_owned())
@@ -106,9 +107,9 @@ impl Over {
     /// Waits at most `timeout` for samples, as `waiting` says, and passes them to `take`.
     pub fn wait(
         &mut self,
-        waiting: &mut Waiting,
+        waiting: &mut WaitPolicy,
         timeout: Duration,
-        take: impl FnMut(&Arrival<'_>),
+        take: impl FnMut(&SampleArrival<'_>),
     ) -> Result<(), String> {
         match self {
             Self::Shm(subscriber) => wait(subscriber, waiting, timeout, take),
@@ -131,7 +132,7 @@ impl Over {
         Ok(false)
     }
 
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &SampleLedger {
         match self {
             Self::Shm(subscriber) => subscriber.ledger(),
             #[cfg(feature = "dds")]
@@ -158,23 +159,23 @@ impl Over {
 
 fn wait<P: Participant>(
     subscriber: &mut Subscriber<P>,
-    waiting: &mut Waiting,
+    waiting: &mut WaitPolicy,
     timeout: Duration,
-    mut take: impl FnMut(&Arrival<'_>),
+    mut take: impl FnMut(&SampleArrival<'_>),
 ) -> Result<(), String> {
     let begun = Instant::now();
     loop {
         let left = timeout.saturating_sub(begun.elapsed());
         let step = waiting.next(monotonic_ns);
         let count = match step {
-            Step::Look => subscriber.poll(&mut take),
-            Step::Sleep => subscriber.receive(left, &mut take),
+            WaitStep::Look => subscriber.poll(&mut take),
+            WaitStep::Sleep => subscriber.receive(left, &mut take),
         };
         if count.map_err(|error| error.to_string())? > 0 {
             waiting.arrived();
             return Ok(());
         }
-        if step == Step::Sleep || left.is_zero() {
+        if step == WaitStep::Sleep || left.is_zero() {
             return Ok(());
         }
     }

@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 #[cfg(feature = "dds")]
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig};
-use tickwire_shm::{Channel, effective_user};
+use tickwire_shm::{ShmChannel, effective_user};
 use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
 /// A directory of shared memory, or a DDS domain on this host.
-pub struct Place {
+pub struct TransportPlace {
     pub domain: u32,
     pub directory: Option<PathBuf>,
     pub user: Option<u32>,
@@ -17,13 +17,13 @@ pub struct Place {
 
 /// A transport, as an argument names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum TransportChoice {
     Auto,
     Dds,
     Shm,
 }
 
-impl Transport {
+impl TransportChoice {
     pub fn named(name: &str) -> PyResult<Self> {
         match name {
             "auto" => Ok(Self::Auto),
@@ -37,12 +37,12 @@ impl Transport {
     }
 }
 
-impl Place {
+impl TransportPlace {
     /// Returns the directory of the channels.
     pub fn directory(&self) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| {
             let user = self.user.unwrap_or_else(effective_user);
-            let mut directory = Channel::default_directory(user).into_os_string();
+            let mut directory = ShmChannel::default_directory(user).into_os_string();
             if self.domain > 0 {
                 directory.push(format!("-{}", self.domain));
             }
@@ -59,7 +59,7 @@ impl Place {
 
     /// Creates a participant in the domain, on the loopback interface.
     #[cfg(feature = "dds")]
-    pub fn join_dds(&self) -> Result<CycloneParticipant, tickwire_dds::Error> {
+    pub fn join_dds(&self) -> Result<CycloneParticipant, tickwire_dds::DdsError> {
         let config = DomainConfig { multicast: false, ..DomainConfig::default() };
         Domain::open(self.domain, &config)?.join()
     }

@@ -1,6 +1,6 @@
 //! Publishes samples over shared memory.
 
-use super::place::Place;
+use super::place::TransportPlace;
 use super::{encode, topic_sets};
 use crate::errors;
 use pyo3::exceptions::PyValueError;
@@ -9,8 +9,8 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tickwire_distribution::cdr::Encoder;
-use tickwire_distribution::{Delivery, Publisher as SamplePublisher, TopicSet};
+use tickwire_distribution::cdr::SampleEncoder;
+use tickwire_distribution::{DeliverySettings, Publisher as SamplePublisher, TopicSet};
 use tickwire_shm_transport::ShmParticipant;
 
 /// Longest time between checks for Python's signals.
@@ -30,20 +30,20 @@ const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 /// [(7, 101, 'N')]
 /// >>> quotes.lost
 /// 0
-#[pyclass(module = "tickwire", frozen)]
-pub struct Publisher {
+#[pyclass(name = "Publisher", module = "tickwire", frozen)]
+pub struct PyPublisher {
     sets: Vec<TopicSet>,
     /// `None` after `finish`.
-    state: Mutex<Option<State>>,
+    state: Mutex<Option<PublishingState>>,
 }
 
-struct State {
+struct PublishingState {
     publisher: SamplePublisher<ShmParticipant>,
     bytes: Vec<u8>,
 }
 
 #[pymethods]
-impl Publisher {
+impl PyPublisher {
     /// Opens a channel for each topic.
     #[new]
     #[pyo3(signature = (topics, *, domain = 0, directory = None))]
@@ -54,13 +54,13 @@ impl Publisher {
         directory: Option<PathBuf>,
     ) -> PyResult<Self> {
         let sets = topic_sets(&topics)?;
-        let place = Place { domain, directory, user: None };
+        let place = TransportPlace { domain, directory, user: None };
         let made = py.detach(|| {
-            let delivery = Delivery::default();
+            let delivery = DeliverySettings::default();
             SamplePublisher::new(&place.join_shm(), &sets, &delivery, Duration::ZERO, || false)
         });
         let publisher = made.map_err(|error| errors::usage(py, &error.to_string()))?;
-        Ok(Self { sets, state: Mutex::new(Some(State { publisher, bytes: Vec::new() })) })
+        Ok(Self { sets, state: Mutex::new(Some(PublishingState { publisher, bytes: Vec::new() })) })
     }
 
     /// Publishes a sample; omitted members are 0, empty or false.
@@ -76,11 +76,11 @@ impl Publisher {
             PyValueError::new_err(format!("topic {topic}: expected one of {}", names.join(", ")))
         })?;
         let mut state = self.lock();
-        let State { publisher, bytes } = state.as_mut().ok_or_else(|| is_finished(py))?;
+        let PublishingState { publisher, bytes } = state.as_mut().ok_or_else(|| is_finished(py))?;
         let of = &self.sets[index].of;
         let none = PyDict::new(py);
         let values = members.unwrap_or(&none);
-        encode::members(of, values, &mut Encoder::new(bytes, of.encoding))?;
+        encode::members(of, values, &mut SampleEncoder::new(bytes, of.encoding))?;
         let written = publisher.publish_bytes(index, bytes);
         written.map_err(|error| errors::usage(py, &error.to_string()))
     }
@@ -112,14 +112,16 @@ impl Publisher {
     #[pyo3(signature = (whole = true))]
     fn finish(&self, py: Python<'_>, whole: bool) -> PyResult<()> {
         let taken = self.lock().take();
-        let Some(State { mut publisher, .. }) = taken else { return Err(is_finished(py)) };
+        let Some(PublishingState { mut publisher, .. }) = taken else {
+            return Err(is_finished(py));
+        };
         let finished = py.detach(|| publisher.finish(whole, SIGNALS_EVERY));
         finished.map(drop).map_err(|error| errors::usage(py, &error.to_string()))
     }
 }
 
-impl Publisher {
-    fn lock(&self) -> MutexGuard<'_, Option<State>> {
+impl PyPublisher {
+    fn lock(&self) -> MutexGuard<'_, Option<PublishingState>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,8 +5,8 @@ use crate::values::decimal;
 use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use tickwire_distribution::Arrival;
-use tickwire_distribution::cdr::{Decoder, Encoding};
+use tickwire_distribution::SampleArrival;
+use tickwire_distribution::cdr::{CdrEncoding, SampleDecoder};
 use tickwire_distribution::types::{Scalar, StructType, Visitor};
 
 /// A received sample. Members are attributes, and items by name.
@@ -23,19 +23,19 @@ use tickwire_distribution::types::{Scalar, StructType, Visitor};
 /// (7, 101, 101, ['MessageType', 'SequenceNumber', 'Timestamp'])
 /// >>> quote.written_ns <= quote.taken_ns, type(quote.publisher)
 /// (True, <class 'str'>)
-#[pyclass(module = "tickwire", frozen)]
-pub struct Sample {
+#[pyclass(name = "Sample", module = "tickwire", frozen)]
+pub struct PySample {
     topic: String,
     members: Py<PyDict>,
-    taken: Taken,
+    taken: OwnedSample,
 }
 
 /// A received sample before its conversion to a Python object.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct OwnedSample {
     pub set: usize,
     pub bytes: Vec<u8>,
-    pub encoding: Encoding,
+    pub encoding: CdrEncoding,
     pub written_ns: i64,
     pub taken_ns: u64,
     pub number: u64,
@@ -45,8 +45,8 @@ pub struct Taken {
     pub missed: u64,
 }
 
-impl Taken {
-    pub fn of(arrival: &Arrival<'_>) -> Self {
+impl OwnedSample {
+    pub fn of(arrival: &SampleArrival<'_>) -> Self {
         let info = &arrival.raw.info;
         Self {
             set: arrival.set,
@@ -63,7 +63,7 @@ impl Taken {
 }
 
 #[pymethods]
-impl Sample {
+impl PySample {
     /// Name of the topic.
     #[getter]
     fn topic(&self) -> &str {
@@ -131,14 +131,14 @@ impl Sample {
     }
 }
 
-impl Sample {
+impl PySample {
     /// Creates the object. The bytes have been checked against the type.
-    pub fn new(py: Python<'_>, topic: &str, of: &StructType, taken: Taken) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, topic: &str, of: &StructType, taken: OwnedSample) -> PyResult<Self> {
         let members = PyDict::new(py);
-        let levels = vec![Level::Dict(members.clone())];
+        let levels = vec![ValueContainer::Dict(members.clone())];
         let mut builder = Builder { py, levels, names: Vec::new(), failed: None };
         // Walking fails only for bytes that do not match the type.
-        if of.walk(&mut Decoder::new(&taken.bytes, taken.encoding), &mut builder).is_err() {
+        if of.walk(&mut SampleDecoder::new(&taken.bytes, taken.encoding), &mut builder).is_err() {
             return Err(pyo3::exceptions::PyValueError::new_err("a sample's bytes are damaged"));
         }
         match builder.failed {
@@ -149,7 +149,7 @@ impl Sample {
 }
 
 /// Container of the next value.
-enum Level<'py> {
+enum ValueContainer<'py> {
     Dict(Bound<'py, PyDict>),
     /// The parts of a decimal.
     Decimal {
@@ -162,7 +162,7 @@ enum Level<'py> {
 /// Builds dictionaries and lists from a sample.
 struct Builder<'py> {
     py: Python<'py>,
-    levels: Vec<Level<'py>>,
+    levels: Vec<ValueContainer<'py>>,
     /// Names of the open structures.
     names: Vec<String>,
     failed: Option<PyErr>,
@@ -171,9 +171,11 @@ struct Builder<'py> {
 impl<'py> Builder<'py> {
     fn put(&mut self, name: &str, value: Bound<'py, PyAny>) {
         let put = match self.levels.last() {
-            Some(Level::Dict(dict)) => dict.set_item(PyString::intern(self.py, name), value),
-            Some(Level::List(list)) => list.append(value),
-            Some(Level::Decimal { .. }) | None => Ok(()),
+            Some(ValueContainer::Dict(dict)) => {
+                dict.set_item(PyString::intern(self.py, name), value)
+            }
+            Some(ValueContainer::List(list)) => list.append(value),
+            Some(ValueContainer::Decimal { .. }) | None => Ok(()),
         };
         self.note(put);
     }
@@ -200,7 +202,7 @@ impl<'py> Builder<'py> {
 
 impl Visitor for Builder<'_> {
     fn scalar(&mut self, name: &str, value: Scalar<'_>) {
-        if let Some(Level::Decimal { mantissa, exponent }) = self.levels.last_mut() {
+        if let Some(ValueContainer::Decimal { mantissa, exponent }) = self.levels.last_mut() {
             match value {
                 Scalar::Int(value) if name == "mantissa" => *mantissa = value,
                 // The member has 32 bits, so the conversion is lossless.
@@ -221,10 +223,10 @@ impl Visitor for Builder<'_> {
 
     fn begin_struct(&mut self, name: &str, of: &StructType) {
         if of.name == DECIMAL {
-            self.levels.push(Level::Decimal { mantissa: 0, exponent: 0 });
+            self.levels.push(ValueContainer::Decimal { mantissa: 0, exponent: 0 });
         } else {
             let dict = PyDict::new(self.py);
-            self.levels.push(Level::Dict(dict));
+            self.levels.push(ValueContainer::Dict(dict));
         }
         self.names.push(name.to_owned());
     }
@@ -232,21 +234,21 @@ impl Visitor for Builder<'_> {
     fn end_struct(&mut self) {
         let name = self.names.pop().unwrap_or_default();
         match self.levels.pop() {
-            Some(Level::Dict(dict)) => self.put(&name, dict.into_any()),
-            Some(Level::Decimal { mantissa, exponent }) => {
+            Some(ValueContainer::Dict(dict)) => self.put(&name, dict.into_any()),
+            Some(ValueContainer::Decimal { mantissa, exponent }) => {
                 match decimal(self.py, mantissa, exponent) {
                     Ok(value) => self.put(&name, value),
                     Err(error) => self.note(Err(error)),
                 }
             }
-            Some(Level::List(_)) | None => {}
+            Some(ValueContainer::List(_)) | None => {}
         }
     }
 
     fn begin_sequence(&mut self, name: &str, _length: usize) {
         let list = PyList::empty(self.py);
         self.put(name, list.clone().into_any());
-        self.levels.push(Level::List(list));
+        self.levels.push(ValueContainer::List(list));
     }
 
     fn end_sequence(&mut self) {

@@ -1,8 +1,8 @@
 //! Receives samples.
 
 use super::over::{Over, SubscriptionRequest};
-use super::place::{Place, Transport};
-use super::sample::{Sample, Taken};
+use super::place::{TransportChoice, TransportPlace};
+use super::sample::{OwnedSample, PySample};
 use super::topic_sets;
 use super::waiting::wait_of;
 use crate::errors;
@@ -14,22 +14,24 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tickwire_distribution::{Delivery, FromPublisher, Standing, SubscriberOptions, TopicSet};
-use tickwire_host::Waiting;
+use tickwire_distribution::{
+    DeliverySettings, FromPublisher, PublisherStatus, SubscriberOptions, TopicSet,
+};
+use tickwire_host::WaitPolicy;
 
 /// Longest time between checks for Python's signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// State of a subscription.
-struct State {
+struct SubscriptionState {
     /// `None` after `close`.
     over: Option<Over>,
     /// How to wait for samples.
-    waiting: Waiting,
+    waiting: WaitPolicy,
     /// The transport that was selected last.
     transport: &'static str,
     /// Received samples that were not yet requested.
-    taken: VecDeque<Taken>,
+    taken: VecDeque<OwnedSample>,
     /// True to continue when a publisher's feed is done.
     stay: bool,
     /// Statistics of the publishers, after `close`.
@@ -37,21 +39,21 @@ struct State {
 }
 
 /// Received samples, one after the other.
-#[pyclass(module = "tickwire", frozen)]
-pub struct Samples {
+#[pyclass(name = "Samples", module = "tickwire", frozen)]
+pub struct PySamples {
     sets: Arc<Vec<TopicSet>>,
-    state: Mutex<State>,
+    state: Mutex<SubscriptionState>,
 }
 
 /// Result of waiting for a sample.
-enum Next {
-    Sample(Taken),
+enum NextSample {
+    Sample(OwnedSample),
     End,
     Nothing,
 }
 
 #[pymethods]
-impl Samples {
+impl PySamples {
     #[new]
     #[pyo3(signature = (
         topics, transport, *, domain = 0, directory = None, user = None, last_values = true, partitions = Vec::new(),
@@ -72,7 +74,7 @@ impl Samples {
         spin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let sets = topic_sets(&topics)?;
-        let waiting = Waiting::new(wait_of(spin)?);
+        let waiting = WaitPolicy::new(wait_of(spin)?);
         let every = max_rate.map(|rate| {
             let every = Duration::try_from_secs_f64(1.0 / rate).ok();
             every.filter(|_| rate > 0.0).ok_or_else(|| {
@@ -82,14 +84,14 @@ impl Samples {
         let options =
             SubscriberOptions { some_topics: true, echo: false, every: every.transpose()? };
         let last_values = u32::from(last_values);
-        let delivery = Delivery { last_values, partitions, ..Delivery::default() };
-        let place = Place { domain, directory, user };
-        let transport = Transport::named(transport)?;
+        let delivery = DeliverySettings { last_values, partitions, ..DeliverySettings::default() };
+        let place = TransportPlace { domain, directory, user };
+        let transport = TransportChoice::named(transport)?;
         let request = SubscriptionRequest { place, sets: sets.clone(), delivery, options };
         let opened = py.detach(|| Over::open(request, transport));
         let (over, warnings) = opened.map_err(|text| errors::usage(py, &text))?;
         warn(py, warnings)?;
-        let state = State {
+        let state = SubscriptionState {
             transport: over.transport(),
             over: Some(over),
             waiting,
@@ -104,18 +106,18 @@ impl Samples {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Sample>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PySample>> {
         loop {
             match self.next(py, SIGNALS_EVERY)? {
-                Next::Sample(taken) => return self.sample(py, taken).map(Some),
-                Next::End => return Ok(None),
-                Next::Nothing => py.check_signals()?,
+                NextSample::Sample(taken) => return self.sample(py, taken).map(Some),
+                NextSample::End => return Ok(None),
+                NextSample::Nothing => py.check_signals()?,
             }
         }
     }
 
     /// The next sample; None if there is none within `seconds`. StopIteration at the end.
-    fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Sample>> {
+    fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<PySample>> {
         let span = Duration::try_from_secs_f64(seconds).map_err(|_| {
             PyValueError::new_err(format!("seconds {seconds}: expected seconds from 0 to 1.8e19"))
         })?;
@@ -124,10 +126,10 @@ impl Samples {
             let left = until
                 .map_or(SIGNALS_EVERY, |until| until.saturating_duration_since(Instant::now()));
             match self.next(py, left.min(SIGNALS_EVERY))? {
-                Next::Sample(taken) => return self.sample(py, taken).map(Some),
-                Next::End => return Err(PyStopIteration::new_err(())),
-                Next::Nothing if left.is_zero() => return Ok(None),
-                Next::Nothing => py.check_signals()?,
+                NextSample::Sample(taken) => return self.sample(py, taken).map(Some),
+                NextSample::End => return Err(PyStopIteration::new_err(())),
+                NextSample::Nothing if left.is_zero() => return Ok(None),
+                NextSample::Nothing => py.check_signals()?,
             }
         }
     }
@@ -172,8 +174,8 @@ impl Samples {
     }
 }
 
-impl Samples {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PySamples {
+    fn lock(&self) -> MutexGuard<'_, SubscriptionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -183,19 +185,19 @@ impl Samples {
         now.unwrap_or_else(|| state.accounts.clone())
     }
 
-    fn sample(&self, py: Python<'_>, taken: Taken) -> PyResult<Sample> {
+    fn sample(&self, py: Python<'_>, taken: OwnedSample) -> PyResult<PySample> {
         let set = &self.sets[taken.set];
-        Sample::new(py, &set.name, &set.of, taken)
+        PySample::new(py, &set.name, &set.of, taken)
     }
 
     /// Waits with the GIL released. Warns once about each publisher that cannot be read.
-    fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<Next> {
+    fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<NextSample> {
         let next = py.detach(|| {
             let mut state = self.lock();
             let next = state.next(wait)?;
             let refusals = match next {
-                Next::Sample(_) => Vec::new(),
-                Next::End | Next::Nothing => {
+                NextSample::Sample(_) => Vec::new(),
+                NextSample::End | NextSample::Nothing => {
                     state.over.iter_mut().flat_map(Over::take_refusals).collect()
                 }
             };
@@ -207,21 +209,21 @@ impl Samples {
     }
 }
 
-impl State {
-    fn next(&mut self, timeout: Duration) -> Result<Next, String> {
+impl SubscriptionState {
+    fn next(&mut self, timeout: Duration) -> Result<NextSample, String> {
         let Self { over, waiting, transport, taken, stay, .. } = self;
         if let Some(first) = taken.pop_front() {
-            return Ok(Next::Sample(first));
+            return Ok(NextSample::Sample(first));
         }
-        let Some(over) = over else { return Ok(Next::End) };
-        over.wait(waiting, timeout, |arrival| taken.push_back(Taken::of(arrival)))?;
+        let Some(over) = over else { return Ok(NextSample::End) };
+        over.wait(waiting, timeout, |arrival| taken.push_back(OwnedSample::of(arrival)))?;
         if taken.is_empty() && over.move_when_due()? {
             *transport = over.transport();
         }
         Ok(match taken.pop_front() {
-            Some(first) => Next::Sample(first),
-            None if over.is_over() && !*stay => Next::End,
-            None => Next::Nothing,
+            Some(first) => NextSample::Sample(first),
+            None if over.is_over() && !*stay => NextSample::End,
+            None => NextSample::Nothing,
         })
     }
 }
@@ -245,10 +247,10 @@ fn told<'py>(py: Python<'py>, account: &FromPublisher) -> PyResult<Bound<'py, Py
     dict.set_item("lost", account.lost)?;
     dict.set_item("written", account.written())?;
     let ended = match account.standing {
-        Standing::Present => None,
-        Standing::Done { .. } => Some("done"),
-        Standing::Stopped { .. } => Some("stopped"),
-        Standing::Gone => Some("gone"),
+        PublisherStatus::Present => None,
+        PublisherStatus::Done { .. } => Some("done"),
+        PublisherStatus::Stopped { .. } => Some("stopped"),
+        PublisherStatus::Gone => Some("gone"),
     };
     dict.set_item("ended", ended)?;
     Ok(dict)

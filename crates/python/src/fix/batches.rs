@@ -1,10 +1,10 @@
 //! Arrow record batches of a message type.
 
-use crate::collected::Collected;
+use crate::collected::PyCollectedBatches;
 use crate::errors;
-use crate::fix::fault::Fault;
-use crate::fix::log::{Errors, Job};
-use crate::fix::survey::Chosen;
+use crate::fix::fault::MessageFault;
+use crate::fix::log::{LogErrors, LogJob};
+use crate::fix::survey::SelectedColumns;
 use crate::parquet;
 use crate::signals;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -15,9 +15,9 @@ use pyo3::types::PyCapsule;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_arrow::Decimals;
-use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
+use tickwire_arrow::fix::{FixBatchBuilder, LogPlace, MessageTable};
 use tickwire_fix::{Reader as MessageReader, Tag};
-use tickwire_fix_text::{Found, FoundAt, Place, Pull, examined};
+use tickwire_fix_text::{FindingPlace, FoundAt, FoundMessage, LogReader, examined};
 
 /// Limits of a batch: rows, and bytes of their messages.
 const BATCH_ROWS: usize = 8192;
@@ -40,26 +40,26 @@ const BATCH_BYTES: usize = 64 << 20;
 /// >>> batches.write_parquet(path.with_suffix(".parquet"))
 /// >>> pyarrow.parquet.read_table(path.with_suffix(".parquet"))["Symbol"].to_pylist()
 /// ['MSFT']
-#[pyclass(module = "tickwire.fix", frozen)]
-pub struct Batches {
-    job: Job,
-    chosen: Chosen,
+#[pyclass(name = "Batches", module = "tickwire.fix", frozen)]
+pub struct PyFixBatches {
+    job: LogJob,
+    chosen: SelectedColumns,
     floats: bool,
-    errors: Errors,
-    raised: Raised,
+    errors: LogErrors,
+    raised: LastMessageFault,
 }
 
 /// The error that ended the last failed reading.
-type Raised = Arc<Mutex<Option<Fault>>>;
+type LastMessageFault = Arc<Mutex<Option<MessageFault>>>;
 
-impl Batches {
-    pub fn new(job: Job, chosen: Chosen, floats: bool, errors: Errors) -> Self {
-        Self { job, chosen, floats, errors, raised: Raised::default() }
+impl PyFixBatches {
+    pub fn new(job: LogJob, chosen: SelectedColumns, floats: bool, errors: LogErrors) -> Self {
+        Self { job, chosen, floats, errors, raised: LastMessageFault::default() }
     }
 }
 
 #[pymethods]
-impl Batches {
+impl PyFixBatches {
     /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
@@ -68,21 +68,21 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let reader = LogBatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// Reads all batches with the GIL released; with `views`, strings are 16-byte views, as in polars.
     #[pyo3(signature = (views = false))]
-    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
-        Collected::read(py, reader, views)
+    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<PyCollectedBatches> {
+        let reader = LogBatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
+        PyCollectedBatches::read(py, reader, views)
     }
 
     /// Writes all rows to a Parquet file, which gets its name only when it is complete.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let reader = LogBatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
         parquet::write(py, reader, path)
     }
 
@@ -95,28 +95,28 @@ impl Batches {
 }
 
 /// Reads batches from a log.
-struct Reader {
-    pull: Pull,
-    rows: Rows,
-    raised: Raised,
+struct LogBatchReader {
+    pull: LogReader,
+    rows: FixBatchRows,
+    raised: LastMessageFault,
     is_last: bool,
     is_ended: bool,
 }
 
 /// Rows of a batch under construction.
-struct Rows {
-    job: Job,
+struct FixBatchRows {
+    job: LogJob,
     msg_type: Vec<u8>,
     reader: MessageReader,
-    builder: MessageBuilder,
-    errors: Errors,
+    builder: FixBatchBuilder,
+    errors: LogErrors,
     /// An error to be returned after the rows before it.
-    fault: Option<Fault>,
+    fault: Option<MessageFault>,
 }
 
-impl Reader {
-    fn open(of: &Batches) -> Result<Self, String> {
-        let Batches { job, chosen, floats, errors, raised } = of;
+impl LogBatchReader {
+    fn open(of: &PyFixBatches) -> Result<Self, String> {
+        let PyFixBatches { job, chosen, floats, errors, raised } = of;
         let names = chosen.names(&job.versions);
         let wanted = |tag: Tag| chosen.tags.as_ref().is_none_or(|tags| tags.contains(&tag.0));
         let table = MessageTable {
@@ -126,8 +126,8 @@ impl Reader {
             decimals: if *floats { Decimals::Float64 } else { Decimals::Exact },
             wanted: &wanted,
         };
-        let builder = MessageBuilder::new(&table).map_err(|unknown| unknown.to_string())?;
-        let rows = Rows {
+        let builder = FixBatchBuilder::new(&table).map_err(|unknown| unknown.to_string())?;
+        let rows = FixBatchRows {
             job: job.clone(),
             msg_type: chosen.msg_type.clone(),
             reader: MessageReader::new(),
@@ -164,14 +164,14 @@ impl Reader {
     }
 }
 
-impl Rows {
-    fn push(&mut self, place: &Place<'_>, found: Found<'_>) {
+impl FixBatchRows {
+    fn push(&mut self, place: &FindingPlace<'_>, found: FoundMessage<'_>) {
         // Rows after an error are discarded.
         if self.fault.is_some() {
             return;
         }
         // A message without notes is valid: no second check.
-        if let Found::Message { bytes, notes: [], is_completed: false } = found
+        if let FoundMessage::Message { bytes, notes: [], is_completed: false } = found
             && let Ok(message) = self.reader.decode(bytes)
         {
             if message.msg_type() == self.msg_type {
@@ -189,17 +189,17 @@ impl Rows {
             Ok((_, wrong)) => wrong.join("; "),
             Err(text) => text,
         };
-        let fault = self.job.placed(place, Fault::of_text(wrong));
+        let fault = self.job.placed(place, MessageFault::of_text(wrong));
         self.fault = self.errors.note(fault);
     }
 }
 
-const fn message_place(at: &FoundAt) -> MessagePlace {
+const fn message_place(at: &FoundAt) -> LogPlace {
     let FoundAt { line, offset, packet, time_ns, source, destination } = *at;
-    MessagePlace { line, offset, packet, time_ns, source, destination }
+    LogPlace { line, offset, packet, time_ns, source, destination }
 }
 
-impl Iterator for Reader {
+impl Iterator for LogBatchReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -212,7 +212,7 @@ impl Iterator for Reader {
     }
 }
 
-impl RecordBatchReader for Reader {
+impl RecordBatchReader for LogBatchReader {
     fn schema(&self) -> SchemaRef {
         self.rows.builder.schema().clone()
     }

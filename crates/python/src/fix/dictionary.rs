@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
-use tickwire_fix::dictionary::{EnumValue, Problem, shipped};
+use tickwire_fix::dictionary::{DictionaryProblem, EnumValue, shipped};
 use tickwire_fix::{Dictionary as Rules, Tag};
 use tickwire_fix_text::{Names, Versions};
 
@@ -14,7 +14,7 @@ use tickwire_fix_text::{Names, Versions};
 static SHIPPED: LazyLock<Arc<Versions>> = LazyLock::new(Arc::default);
 
 /// Returns the given dictionary, or those that are part of the package.
-pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
+pub fn versions(given: Option<&PyFixDictionary>) -> Arc<Versions> {
     given.map_or_else(|| SHIPPED.clone(), |dictionary| dictionary.versions.clone())
 }
 
@@ -31,13 +31,13 @@ pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
 /// ... <fields><field number="58" name="Text" type="STRING"/></fields></fix>'''
 /// >>> fix.Dictionary.parse(xml).messages
 /// {'U1': 'Ping', '0': 'Heartbeat', '1': 'TestRequest', '2': 'ResendRequest', '3': 'Reject', '4': 'SequenceReset', '5': 'Logout', 'A': 'Logon'}
-#[pyclass(module = "tickwire.fix", frozen)]
-pub struct Dictionary {
+#[pyclass(name = "Dictionary", module = "tickwire.fix", frozen)]
+pub struct PyFixDictionary {
     versions: Arc<Versions>,
 }
 
 #[pymethods]
-impl Dictionary {
+impl PyFixDictionary {
     /// Reads a file of QuickFIX or FIX Orchestra.
     #[new]
     #[pyo3(signature = (path, session = None))]
@@ -123,7 +123,7 @@ impl Dictionary {
     }
 }
 
-impl Dictionary {
+impl PyFixDictionary {
     fn of(application: Rules, session: Option<Rules>) -> Self {
         Self { versions: Arc::new(Versions::named(application, session)) }
     }
@@ -140,7 +140,7 @@ fn read(path: &Path) -> Result<Rules, String> {
 }
 
 /// Formats all problems, one line each.
-fn lines(before: &str, problems: &[Problem]) -> String {
+fn lines(before: &str, problems: &[DictionaryProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(|problem| format!("{before}{problem}")).collect();
     lines.join("\n")
 }

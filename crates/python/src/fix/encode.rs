@@ -1,37 +1,37 @@
 //! Builds messages to send from Python dictionaries.
 
-use crate::fix::fault::Fault;
-use crate::fix::inner::Key;
+use crate::fix::fault::MessageFault;
+use crate::fix::inner::FieldSelector;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tickwire_fix::dictionary::{FieldType, Member};
+use tickwire_fix::dictionary::{FixFieldType, MemberDef};
 use tickwire_fix::reader::SOH;
 use tickwire_fix::{Dictionary as Rules, Tag, Writer};
-use tickwire_fix_session::Added;
+use tickwire_fix_session::AdditionalFields;
 use tickwire_fix_text::{Names, Versions};
 
 /// A message without the fields that the session writes.
 #[derive(Clone, Default)]
-pub struct Outgoing {
+pub struct ApplicationMessage {
     pub msg_type: String,
     /// Header fields, in order of their tags.
     pub head: Vec<(Tag, Vec<u8>)>,
-    pub body: Vec<Written>,
+    pub body: Vec<OutgoingField>,
 }
 
 /// A field to send. A data field includes its length field.
 #[derive(Clone)]
-pub struct Written {
+pub struct OutgoingField {
     length: Option<Tag>,
     tag: Tag,
     value: Vec<u8>,
 }
 
-impl Written {
+impl OutgoingField {
     /// Adds the field to an outgoing message.
-    pub fn add_to(&self, added: &mut Added) {
+    pub fn add_to(&self, added: &mut AdditionalFields) {
         match self.length {
             Some(length) => added.data(length, self.tag, &self.value),
             None => added.text(self.tag, &self.value),
@@ -39,9 +39,9 @@ impl Written {
     }
 }
 
-impl Outgoing {
+impl ApplicationMessage {
     pub fn write(&self, writer: &mut Writer<'_>) {
-        for Written { length, tag, value } in &self.body {
+        for OutgoingField { length, tag, value } in &self.body {
             match length {
                 Some(length) => writer.data(*length, *tag, value),
                 None => writer.text(*tag, value),
@@ -67,7 +67,8 @@ impl Outgoing {
         if outgoing.msg_type.is_empty() {
             return Err(wrong(py, "a message to send has a MsgType".to_owned(), Some(35)));
         }
-        let encoder = Encoder { py, names: versions.names_of(begin_string.as_bytes(), None) };
+        let encoder =
+            FixFieldEncoder { py, names: versions.names_of(begin_string.as_bytes(), None) };
         let body = encoder.names.message(outgoing.msg_type.as_bytes());
         let body = body.map_or(&[][..], |found| found.members());
         let header = encoder.names.session.header();
@@ -85,17 +86,17 @@ impl Outgoing {
     }
 }
 
-struct Encoder<'p, 'v> {
+struct FixFieldEncoder<'p, 'v> {
     py: Python<'p>,
     names: Names<'v>,
 }
 
-impl Encoder<'_, '_> {
+impl FixFieldEncoder<'_, '_> {
     fn tag(&self, key: &Bound<'_, PyAny>) -> PyResult<Tag> {
         match key.extract()? {
-            Key::Tag(0) => Err(wrong(self.py, "0 is no tag of a field".to_owned(), None)),
-            Key::Tag(tag) => Ok(Tag(tag)),
-            Key::Name(name) => {
+            FieldSelector::Tag(0) => Err(wrong(self.py, "0 is no tag of a field".to_owned(), None)),
+            FieldSelector::Tag(tag) => Ok(Tag(tag)),
+            FieldSelector::Name(name) => {
                 let field = self.names.field_named(&name).map(|field| field.tag());
                 field.ok_or_else(|| {
                     wrong(self.py, format!("the dictionary has no field {name}"), None)
@@ -107,8 +108,8 @@ impl Encoder<'_, '_> {
     /// Appends a field, or a group: its count and its entries.
     fn push(
         &self,
-        out: &mut Vec<Written>,
-        members: &[Member],
+        out: &mut Vec<OutgoingField>,
+        members: &[MemberDef],
         tag: Tag,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
@@ -117,7 +118,7 @@ impl Encoder<'_, '_> {
         }
         let definition = self.names.field(tag);
         let is_data = definition.is_some_and(|field| {
-            matches!(field.field_type(), FieldType::Data | FieldType::XmlData)
+            matches!(field.field_type(), FixFieldType::Data | FixFieldType::XmlData)
         });
         let length = is_data.then(|| self.length_of(tag)).flatten();
         // Length fields are written with their data fields.
@@ -134,7 +135,7 @@ impl Encoder<'_, '_> {
         if length.is_none() && value.contains(&SOH) {
             return Err(self.unfit(tag, "the value contains the delimiter, byte 1"));
         }
-        out.push(Written { length, tag, value });
+        out.push(OutgoingField { length, tag, value });
         Ok(())
     }
 
@@ -162,13 +163,13 @@ impl Encoder<'_, '_> {
     }
 
     fn is_length(&self, tag: Tag) -> bool {
-        self.names.field(tag).is_some_and(|field| field.field_type() == FieldType::Length)
+        self.names.field(tag).is_some_and(|field| field.field_type() == FixFieldType::Length)
     }
 
     fn push_entries(
         &self,
-        out: &mut Vec<Written>,
-        members: &[Member],
+        out: &mut Vec<OutgoingField>,
+        members: &[MemberDef],
         tag: Tag,
         entries: &Bound<'_, PyList>,
     ) -> PyResult<()> {
@@ -182,7 +183,7 @@ impl Encoder<'_, '_> {
             return Err(self.unfit(tag, "it is no group here, but a list is given"));
         };
         let value = entries.len().to_string().into_bytes();
-        out.push(Written { length: None, tag, value });
+        out.push(OutgoingField { length: None, tag, value });
         for entry in entries {
             let entry = entry.cast_into::<PyDict>().map_err(|_| {
                 let count = self.label(group.count());
@@ -230,8 +231,8 @@ pub fn added(
     py: Python<'_>,
     fields: &Bound<'_, PyDict>,
     names: Names<'_>,
-) -> PyResult<Vec<Written>> {
-    let (encoder, mut written) = (Encoder { py, names }, Vec::new());
+) -> PyResult<Vec<OutgoingField>> {
+    let (encoder, mut written) = (FixFieldEncoder { py, names }, Vec::new());
     for (key, value) in fields {
         encoder.push(&mut written, &[], encoder.tag(&key)?, &value)?;
     }
@@ -239,5 +240,5 @@ pub fn added(
 }
 
 fn wrong(py: Python<'_>, text: String, tag: Option<u32>) -> PyErr {
-    Fault { text, tag, ..Fault::default() }.exception(py)
+    MessageFault { text, tag, ..MessageFault::default() }.exception(py)
 }

@@ -1,10 +1,10 @@
 //! FIX sessions: the engine; its callbacks are methods of a Python object.
 
 use crate::errors;
-use crate::fix::dictionary::{Dictionary, versions};
-use crate::fix::encode::{Outgoing, added};
-use crate::fix::inner::Inner;
-use crate::fix::message::Message;
+use crate::fix::dictionary::{PyFixDictionary, versions};
+use crate::fix::encode::{ApplicationMessage, added};
+use crate::fix::inner::ParsedMessage;
+use crate::fix::message::PyFixMessage;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use std::collections::HashMap;
@@ -15,12 +15,13 @@ use std::thread::{self, ThreadId};
 use tickwire_fix::{BusinessRejectReason, SessionRejectReason, Tag};
 use tickwire_fix_engine::{
     Answer, Application, BoxStore, Decision, Engine as NetEngine, EngineHandle, EngineOptions,
-    HandleError, LogonAttempt, Refused, SessionKey, Sessions,
+    HandleError, LogonAttempt, RefusedConnection, SessionKey, Sessions,
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, ApplVersion, Config, Delivery, Dictionaries, Fsync, Head, Hooks, Now,
-    Outgoing as Leaving, Role, SendDecision, SendError, SessionEvent, SessionId,
+    AdditionalFields, ApplVersion, Config, Dictionaries, Fsync, Hooks, MessageDelivery, Now,
+    OutgoingHeader, OutgoingMessage as Leaving, SendDecision, SendError, SessionEvent, SessionId,
+    SessionRole,
 };
 use tickwire_fix_text::Versions;
 use tickwire_net::Stop;
@@ -42,7 +43,7 @@ fn versions_of(config: &Config) -> Arc<Versions> {
 }
 
 /// The Python object with the callbacks, and the sessions it knows.
-struct Host {
+struct CallbackTarget {
     object: Py<PyAny>,
     /// Dictionaries of all sessions, if the caller has named one; else each session has its own.
     named: Option<Arc<Versions>>,
@@ -56,12 +57,12 @@ struct Host {
 /// A message to send, and the object to notify of the result.
 struct Queued {
     session: usize,
-    outgoing: Outgoing,
+    outgoing: ApplicationMessage,
     sending: Py<PyAny>,
 }
 
 /// A pending answer that is waited for.
-struct Waiting {
+struct PendingAnswer {
     answer: Answer<Result<u64, SendError>>,
     sending: Py<PyAny>,
 }
@@ -70,13 +71,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl fmt::Debug for Host {
+impl fmt::Debug for CallbackTarget {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Host").finish_non_exhaustive()
     }
 }
 
-impl Host {
+impl CallbackTarget {
     /// Returns the index of a session and notes its dictionaries; tells Python about a new one.
     fn configured(&self, config: &Config) -> usize {
         let (index, is_new) = self.place(&config.id);
@@ -135,8 +136,12 @@ impl Host {
     }
 
     /// Returns a message of a session for Python.
-    fn message(&self, index: usize, message: &tickwire_fix::Message<'_, '_>) -> Message {
-        Message::new(Inner::new(message.bytes().to_vec(), Vec::new(), self.versions(index)))
+    fn message(&self, index: usize, message: &tickwire_fix::FixMessage<'_, '_>) -> PyFixMessage {
+        PyFixMessage::new(ParsedMessage::new(
+            message.bytes().to_vec(),
+            Vec::new(),
+            self.versions(index),
+        ))
     }
 
     /// Calls the callback `name` for an outgoing message. It returns fields to add, or False to withhold the
@@ -145,7 +150,7 @@ impl Host {
         &self,
         (method, name): (&str, &str),
         leaving: &Leaving<'_>,
-        out: &mut Added,
+        out: &mut AdditionalFields,
     ) -> SendDecision {
         let index = self.index(leaving.id);
         let message = self.message(index, &leaving.message);
@@ -194,21 +199,25 @@ fn settle(sending: Py<PyAny>, result: Result<u64, String>) {
 
 /// The hooks of all sessions.
 #[derive(Debug)]
-struct HostHooks(Arc<Host>);
+struct HostHooks(Arc<CallbackTarget>);
 
 impl Hooks for HostHooks {
-    fn before_admin(&self, outgoing: &Leaving<'_>, added: &mut Added) {
+    fn before_admin(&self, outgoing: &Leaving<'_>, added: &mut AdditionalFields) {
         let _ = self.0.leaving(("to_admin", "toAdmin"), outgoing, added);
     }
 
-    fn before_application(&self, outgoing: &Leaving<'_>, added: &mut Added) -> SendDecision {
+    fn before_application(
+        &self,
+        outgoing: &Leaving<'_>,
+        added: &mut AdditionalFields,
+    ) -> SendDecision {
         self.0.leaving(("to_app", "toApp"), outgoing, added)
     }
 
     fn admin_received(
         &self,
         id: &SessionId,
-        message: &tickwire_fix::Message<'_, '_>,
+        message: &tickwire_fix::FixMessage<'_, '_>,
     ) -> Result<(), String> {
         let index = self.0.index(id);
         let message = self.0.message(index, message);
@@ -229,16 +238,16 @@ enum Rejection {
 }
 
 /// Receives the engine's events.
-struct Callbacks {
-    host: Arc<Host>,
+struct PyCallbacks {
+    host: Arc<CallbackTarget>,
     handle: Option<EngineHandle>,
-    waiting: Sender<Waiting>,
+    waiting: Sender<PendingAnswer>,
     /// Logons and disconnects that were not yet reported to Python.
-    events: Vec<(SessionKey, Event)>,
+    events: Vec<(SessionKey, EngineEvent)>,
     ids: HashMap<SessionKey, usize>,
 }
 
-enum Event {
+enum EngineEvent {
     LoggedOn,
     /// Both sequence numbers were reset: by whom, and the last numbers sent and received before.
     Reset(&'static str, u64, u64),
@@ -247,7 +256,7 @@ enum Event {
     Ends(String),
 }
 
-impl Callbacks {
+impl PyCallbacks {
     fn know(&mut self, key: SessionKey, config: &Config) -> usize {
         let index = self.host.configured(config);
         self.ids.insert(key, index);
@@ -261,20 +270,20 @@ impl Callbacks {
             let Some(index) = self.ids.get(&key).copied() else { continue };
             self.host.attached(|_, host| {
                 let called = match event {
-                    Event::LoggedOn => host.call_method1("logged_on", (index,)),
-                    Event::Reset(origin, last_sent, last_received) => {
+                    EngineEvent::LoggedOn => host.call_method1("logged_on", (index,)),
+                    EngineEvent::Reset(origin, last_sent, last_received) => {
                         let args = (index, origin, last_sent, last_received);
                         host.call_method1("reset", args)
                     }
-                    Event::Disconnected => host.call_method1("disconnected", (index,)),
-                    Event::Ends(why) => host.call_method1("ended", (index, why)),
+                    EngineEvent::Disconnected => host.call_method1("disconnected", (index,)),
+                    EngineEvent::Ends(why) => host.call_method1("ended", (index, why)),
                 };
                 called.map(drop)
             });
         }
     }
 
-    fn deliver(&mut self, index: usize, delivery: &mut Delivery<'_, BoxStore>) {
+    fn deliver(&mut self, index: usize, delivery: &mut MessageDelivery<'_, BoxStore>) {
         let message = self.host.message(index, &delivery.message);
         *lock(&self.host.outbox) = Some((thread::current().id(), Vec::new()));
         let rejection = self.host.attached(|_, host| {
@@ -303,13 +312,13 @@ impl Callbacks {
             }
             let head: Vec<_> =
                 outgoing.head.iter().map(|(tag, value)| (*tag, &value[..])).collect();
-            let head = Head { msg_type: &outgoing.msg_type, fields: &head };
+            let head = OutgoingHeader { msg_type: &outgoing.msg_type, fields: &head };
             let sent = delivery.send(&head, |writer| outgoing.write(writer));
             settle(sending, sent.map_err(|error| error.to_string()));
         }
     }
 
-    fn request(&self, session: usize, outgoing: Outgoing, sending: Py<PyAny>) {
+    fn request(&self, session: usize, outgoing: ApplicationMessage, sending: Py<PyAny>) {
         let key = lock(&self.host.keys).get(&session).copied();
         match (key, &self.handle) {
             (Some(key), Some(handle)) => {
@@ -323,27 +332,27 @@ impl Callbacks {
 /// Asks an engine to send a message, and queues the answer to be waited for.
 fn request(
     handle: &EngineHandle,
-    waiting: &Sender<Waiting>,
+    waiting: &Sender<PendingAnswer>,
     key: SessionKey,
-    outgoing: Outgoing,
+    outgoing: ApplicationMessage,
     sending: Py<PyAny>,
 ) {
     let asked = handle.call(move |sessions, now| {
         let head: Vec<_> = outgoing.head.iter().map(|(tag, value)| (*tag, &value[..])).collect();
-        let head = Head { msg_type: &outgoing.msg_type, fields: &head };
+        let head = OutgoingHeader { msg_type: &outgoing.msg_type, fields: &head };
         sessions.send(key, now, &head, |writer| outgoing.write(writer))
     });
     match asked {
         Ok(answer) => {
             // The waiting thread outlives all senders.
-            let _ = waiting.send(Waiting { answer, sending });
+            let _ = waiting.send(PendingAnswer { answer, sending });
         }
         Err(error) => settle(sending, Err(error.to_string())),
     }
 }
 
-impl Application for Callbacks {
-    fn handle_message(&mut self, key: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+impl Application for PyCallbacks {
+    fn handle_message(&mut self, key: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let index = match self.ids.get(&key) {
             Some(index) => *index,
             None => self.know(key, delivery.config()),
@@ -366,8 +375,8 @@ impl Application for Callbacks {
         }
     }
 
-    fn handle_refused(&mut self, refused: &Refused<'_>) {
-        let Refused { peer, id, refusal, text } = refused;
+    fn handle_refused(&mut self, refused: &RefusedConnection<'_>) {
+        let RefusedConnection { peer, id, refusal, text } = refused;
         let session = id.map(|id| format!(" ({id})")).unwrap_or_default();
         let text = format!("{peer}{session} refused: {refusal} {text}").escape_debug().to_string();
         self.host.attached(|_, host| host.call_method1("refused", (text,)).map(drop));
@@ -375,20 +384,20 @@ impl Application for Callbacks {
 
     fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
         match notice {
-            SessionEvent::LoggedOn => self.events.push((session, Event::LoggedOn)),
+            SessionEvent::LoggedOn => self.events.push((session, EngineEvent::LoggedOn)),
             SessionEvent::Reset { origin, last_sent, last_received } => {
-                let event = Event::Reset(origin.as_str(), *last_sent, *last_received);
+                let event = EngineEvent::Reset(origin.as_str(), *last_sent, *last_received);
                 self.events.push((session, event));
             }
             SessionEvent::Disconnect(why) => {
-                self.events.push((session, Event::Ends(format!("{why:?}"))));
+                self.events.push((session, EngineEvent::Ends(format!("{why:?}"))));
             }
             _ => {}
         }
     }
 
     fn handle_disconnected(&mut self, session: SessionKey) {
-        self.events.push((session, Event::Disconnected));
+        self.events.push((session, EngineEvent::Disconnected));
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, _: Now) -> Option<u64> {
@@ -406,20 +415,20 @@ impl Application for Callbacks {
 }
 
 /// An engine for the sessions of a settings file.
-#[pyclass(module = "tickwire.fix", frozen)]
-pub struct Engine {
-    host: Arc<Host>,
+#[pyclass(name = "Engine", module = "tickwire.fix", frozen)]
+pub struct PyFixEngine {
+    host: Arc<CallbackTarget>,
     handle: EngineHandle,
     stop: Stop,
-    engine: Mutex<Option<NetEngine<Callbacks>>>,
-    waiting: Mutex<Option<Sender<Waiting>>>,
-    receiver: Mutex<Option<Receiver<Waiting>>>,
+    engine: Mutex<Option<NetEngine<PyCallbacks>>>,
+    waiting: Mutex<Option<Sender<PendingAnswer>>>,
+    receiver: Mutex<Option<Receiver<PendingAnswer>>>,
     addresses: Vec<(String, u16)>,
     warnings: Vec<String>,
 }
 
 #[pymethods]
-impl Engine {
+impl PyFixEngine {
     /// Creates the sessions of a settings file from its text. Events are reported to `host`.
     #[new]
     #[pyo3(signature = (host, settings, is_acceptor, dictionary = None))]
@@ -428,18 +437,18 @@ impl Engine {
         host: Py<PyAny>,
         settings: &str,
         is_acceptor: bool,
-        dictionary: Option<Py<Dictionary>>,
+        dictionary: Option<Py<PyFixDictionary>>,
     ) -> PyResult<Self> {
         let usage = |text: String| errors::usage(py, &text);
         let mut settings = Settings::parse(settings).map_err(|error| usage(error.to_string()))?;
-        let role = if is_acceptor { Role::Acceptor } else { Role::Initiator };
+        let role = if is_acceptor { SessionRole::Acceptor } else { SessionRole::Initiator };
         if let Some(other) = settings.sessions.iter().find(|session| session.config.role != role) {
             let wanted = if is_acceptor { "acceptor" } else { "initiator" };
             let text = format!("session of line {}: expected ConnectionType={wanted}", other.line);
             return Err(usage(text));
         }
         let named = dictionary.as_ref().map(|dictionary| versions(Some(dictionary.get())));
-        let host = Arc::new(Host {
+        let host = Arc::new(CallbackTarget {
             object: host,
             named,
             versions: Mutex::default(),
@@ -452,7 +461,7 @@ impl Engine {
             session.config.authenticate |= is_acceptor;
         }
         let (sender, receiver) = channel();
-        let callbacks = Callbacks {
+        let callbacks = PyCallbacks {
             host: host.clone(),
             handle: None,
             waiting: sender.clone(),
@@ -522,7 +531,7 @@ impl Engine {
     fn answer(&self, py: Python<'_>) {
         let Some(receiver) = lock(&self.receiver).take() else { return };
         py.detach(|| {
-            for Waiting { answer, sending } in receiver {
+            for PendingAnswer { answer, sending } in receiver {
                 let result = match answer.wait() {
                     Ok(sent) => sent.map_err(|error| error.to_string()),
                     Err(error) => Err(error.to_string()),
@@ -551,7 +560,8 @@ impl Engine {
         let begin_string = lock(&self.host.known).get(session).map(|id| id.begin_string.as_str());
         let begin_string =
             begin_string.ok_or_else(|| errors::usage(py, "the session is not known"))?;
-        let outgoing = Outgoing::of(py, message, begin_string, &self.host.versions(session))?;
+        let outgoing =
+            ApplicationMessage::of(py, message, begin_string, &self.host.versions(session))?;
         if let Some((thread, queued)) = &mut *lock(&self.host.outbox)
             && *thread == thread::current().id()
         {

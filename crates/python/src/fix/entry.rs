@@ -1,6 +1,6 @@
 //! Entries of repeating groups.
 
-use crate::fix::inner::{Inner, Key, Step, attribute, get, item};
+use crate::fix::inner::{FieldSelector, GroupStep, ParsedMessage, attribute, get, item};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::borrow::Cow;
@@ -16,29 +16,29 @@ use std::sync::Arc;
 /// ('BANK', 3, b'3', True)
 /// >>> party.get("NoPartySubIDs"), party.keys()
 /// (None, ['PartyID', 'PartyIDSource', 'PartyRole'])
-#[pyclass(module = "tickwire.fix", frozen)]
-pub struct Entry {
-    inner: Arc<Inner>,
-    path: Vec<Step>,
+#[pyclass(name = "Entry", module = "tickwire.fix", frozen)]
+pub struct PyFixEntry {
+    inner: Arc<ParsedMessage>,
+    path: Vec<GroupStep>,
 }
 
-impl Entry {
-    pub fn new(inner: Arc<Inner>, path: Vec<Step>) -> Self {
+impl PyFixEntry {
+    pub fn new(inner: Arc<ParsedMessage>, path: Vec<GroupStep>) -> Self {
         Self { inner, path }
     }
 }
 
 #[pymethods]
-impl Entry {
+impl PyFixEntry {
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         attribute(py, &self.inner, &self.path, name)
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, key: Key) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(&self, py: Python<'py>, key: FieldSelector) -> PyResult<Bound<'py, PyAny>> {
         item(py, &self.inner, &self.path, &key)
     }
 
-    fn __contains__(&self, key: Key) -> bool {
+    fn __contains__(&self, key: FieldSelector) -> bool {
         self.inner.raw(&self.path, &key).is_some()
     }
 
@@ -47,7 +47,7 @@ impl Entry {
     fn get<'py>(
         &self,
         py: Python<'py>,
-        key: Key,
+        key: FieldSelector,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(tag) = self.inner.tag(&key) else { return Ok(default) };
@@ -55,7 +55,7 @@ impl Entry {
     }
 
     /// The bytes of a value; None if the entry lacks the field.
-    fn raw(&self, key: Key) -> Option<Cow<'_, [u8]>> {
+    fn raw(&self, key: FieldSelector) -> Option<Cow<'_, [u8]>> {
         self.inner.raw(&self.path, &key).map(Cow::Borrowed)
     }
 

@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
-use tickwire_fix::{Checks, Error, FrameFault, Message};
+use tickwire_fix::{Checks, FixError, FixMessage, FrameFault};
 use tickwire_fix_text::{Names, explained};
 
 /// An error of a message.
 #[derive(Clone, Debug, Default)]
-pub struct Fault {
+pub struct MessageFault {
     /// Description that includes the other fields.
     pub text: String,
     pub tag: Option<u32>,
@@ -20,14 +20,14 @@ pub struct Fault {
     pub line: Option<u64>,
 }
 
-impl Fault {
+impl MessageFault {
     /// Creates an error without a field.
     pub fn of_text(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 
     /// Creates the error of a frame.
-    pub fn of_frame(fault: &FrameFault, message: &Message<'_, '_>) -> Self {
+    pub fn of_frame(fault: &FrameFault, message: &FixMessage<'_, '_>) -> Self {
         let (tag, offset) = match fault {
             FrameFault::BodyLength { .. } => (9, message.field_offset(1)),
             FrameFault::CheckSum { .. } => (10, message.field_offset(message.len() - 1)),
@@ -37,7 +37,7 @@ impl Fault {
     }
 
     /// Creates the error for which a session would reject a message.
-    pub fn of_error(error: &Error, message: &Message<'_, '_>, names: Names<'_>) -> Self {
+    pub fn of_error(error: &FixError, message: &FixMessage<'_, '_>, names: Names<'_>) -> Self {
         Self {
             text: explained(error, message, Some((names.session, names.application))),
             tag: error.tag.map(|tag| tag.0),

@@ -1,35 +1,35 @@
 //! Data of a message in Python: its bytes, and an index of its fields, created on first use.
 
-use crate::fix::entry::Entry;
-use crate::fix::fault::Fault;
+use crate::fix::entry::PyFixEntry;
+use crate::fix::fault::MessageFault;
 use crate::fix::values::native;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, OnceLock};
 
-use tickwire_fix::{Field, Message, Reader, Tag};
-use tickwire_fix_text::{FoundAt, Names, Node, Versions};
+use tickwire_fix::{Field, FixMessage, Reader, Tag};
+use tickwire_fix_text::{FieldNode, FoundAt, Names, Versions};
 
 /// A message: the bytes from `8=` to the last delimiter, beginning with the tags 8, 9 and 35.
-pub struct Inner {
+pub struct ParsedMessage {
     pub bytes: Vec<u8>,
     /// Errors of its frame.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<MessageFault>,
     pub versions: Arc<Versions>,
     /// Position in the log or capture.
     pub place: FoundAt,
-    layout: OnceLock<Layout>,
+    layout: OnceLock<FieldTree>,
 }
 
-struct Layout {
-    places: Vec<Place>,
-    nodes: Vec<Node>,
+struct FieldTree {
+    places: Vec<FieldSpan>,
+    nodes: Vec<FieldNode>,
 }
 
 /// A field in the bytes of its message.
 #[derive(Clone, Copy)]
-struct Place {
+struct FieldSpan {
     tag: Tag,
     /// Start of the value.
     start: u32,
@@ -39,18 +39,18 @@ struct Place {
 /// Step from a list of fields to an entry of a group: the field with the group's count, and the entry's
 /// index.
 #[derive(Clone, Copy)]
-pub struct Step {
+pub struct GroupStep {
     pub node: usize,
     pub entry: usize,
 }
 
 /// A field, by name or tag.
-pub enum Key {
+pub enum FieldSelector {
     Tag(u32),
     Name(String),
 }
 
-impl<'py> FromPyObject<'_, 'py> for Key {
+impl<'py> FromPyObject<'_, 'py> for FieldSelector {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -67,9 +67,9 @@ impl<'py> FromPyObject<'_, 'py> for Key {
     }
 }
 
-impl Inner {
+impl ParsedMessage {
     /// Creates a message from bytes that [`Reader::examine`] accepts.
-    pub fn new(bytes: Vec<u8>, faults: Vec<Fault>, versions: Arc<Versions>) -> Self {
+    pub fn new(bytes: Vec<u8>, faults: Vec<MessageFault>, versions: Arc<Versions>) -> Self {
         let place = FoundAt::default();
         Self { bytes, faults, versions, place, layout: OnceLock::new() }
     }
@@ -80,16 +80,16 @@ impl Inner {
     }
 
     /// Calls `with` with the message and its field names.
-    pub fn read<R>(&self, with: impl FnOnce(Message<'_, '_>, Names<'_>) -> R) -> R {
+    pub fn read<R>(&self, with: impl FnOnce(FixMessage<'_, '_>, Names<'_>) -> R) -> R {
         let mut reader = Reader::new();
         let (message, _) = reader.examine(&self.bytes).expect("it was examined before");
         with(message, self.versions.names(&message))
     }
 
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &FieldTree {
         self.layout.get_or_init(|| {
-            self.read(|message, names| Layout {
-                places: message.fields().map(Place::of).collect(),
+            self.read(|message, names| FieldTree {
+                places: message.fields().map(FieldSpan::of).collect(),
                 nodes: names.tree(&message),
             })
         })
@@ -109,33 +109,33 @@ impl Inner {
     }
 
     /// Returns the fields of the message, or of the entry at a path.
-    pub fn nodes(&self, path: &[Step]) -> &[Node] {
+    pub fn nodes(&self, path: &[GroupStep]) -> &[FieldNode] {
         path.iter().fold(&self.layout().nodes, |nodes, step| {
             nodes[step.node].entries.as_ref().map_or(nodes, |entries| &entries[step.entry])
         })
     }
 
     /// Returns the tag of a field; `None` for a name that no dictionary has.
-    pub fn tag(&self, key: &Key) -> Option<Tag> {
+    pub fn tag(&self, key: &FieldSelector) -> Option<Tag> {
         match key {
-            Key::Tag(tag) => Some(Tag(*tag)),
-            Key::Name(name) => self.names().field_named(name).map(|field| field.tag()),
+            FieldSelector::Tag(tag) => Some(Tag(*tag)),
+            FieldSelector::Name(name) => self.names().field_named(name).map(|field| field.tag()),
         }
     }
 
     /// Returns the index of a field among those at a path.
-    fn find(&self, path: &[Step], tag: Tag) -> Option<usize> {
+    fn find(&self, path: &[GroupStep], tag: Tag) -> Option<usize> {
         self.nodes(path).iter().position(|node| self.field(node.at).tag == tag)
     }
 
     /// Returns the value of a field as on the wire.
-    pub fn raw(&self, path: &[Step], key: &Key) -> Option<&[u8]> {
+    pub fn raw(&self, path: &[GroupStep], key: &FieldSelector) -> Option<&[u8]> {
         let node = self.find(path, self.tag(key)?)?;
         Some(self.field(self.nodes(path)[node].at).value)
     }
 
     /// Returns the names of fields; tags for fields that the dictionary lacks.
-    pub fn keys<'py>(&self, py: Python<'py>, path: &[Step]) -> PyResult<Bound<'py, PyList>> {
+    pub fn keys<'py>(&self, py: Python<'py>, path: &[GroupStep]) -> PyResult<Bound<'py, PyList>> {
         let (names, keys) = (self.names(), PyList::empty(py));
         for node in self.nodes(path) {
             let tag = self.field(node.at).tag;
@@ -148,7 +148,7 @@ impl Inner {
     }
 }
 
-impl Place {
+impl FieldSpan {
     fn of(field: Field<'_>) -> Self {
         let start = field.offset;
         Self { tag: field.tag, start, end: start + field.value.len() as u32 }
@@ -164,8 +164,8 @@ impl Place {
 /// Returns the value of a field; for a group's count, the list of its entries.
 pub fn get<'py>(
     py: Python<'py>,
-    inner: &Arc<Inner>,
-    path: &[Step],
+    inner: &Arc<ParsedMessage>,
+    path: &[GroupStep],
     tag: Tag,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(node) = inner.find(path, tag) else { return Ok(None) };
@@ -176,8 +176,8 @@ pub fn get<'py>(
     };
     let list = PyList::empty(py);
     for entry in 0..entries.len() {
-        let path = [path, &[Step { node, entry }]].concat();
-        list.append(Entry::new(inner.clone(), path))?;
+        let path = [path, &[GroupStep { node, entry }]].concat();
+        list.append(PyFixEntry::new(inner.clone(), path))?;
     }
     Ok(Some(list.into_any()))
 }
@@ -185,11 +185,11 @@ pub fn get<'py>(
 /// Returns the value of a field by name; None if the message lacks it.
 pub fn attribute<'py>(
     py: Python<'py>,
-    inner: &Arc<Inner>,
-    path: &[Step],
+    inner: &Arc<ParsedMessage>,
+    path: &[GroupStep],
     name: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match inner.tag(&Key::Name(name.to_owned())) {
+    match inner.tag(&FieldSelector::Name(name.to_owned())) {
         Some(tag) => get(py, inner, path, tag),
         None => Err(PyAttributeError::new_err(format!("the dictionary has no field {name}"))),
     }
@@ -198,13 +198,13 @@ pub fn attribute<'py>(
 /// Returns the value of a field by name or tag.
 pub fn item<'py>(
     py: Python<'py>,
-    inner: &Arc<Inner>,
-    path: &[Step],
-    key: &Key,
+    inner: &Arc<ParsedMessage>,
+    path: &[GroupStep],
+    key: &FieldSelector,
 ) -> PyResult<Bound<'py, PyAny>> {
     let value = inner.tag(key).map(|tag| get(py, inner, path, tag)).transpose()?.flatten();
     value.ok_or_else(|| match key {
-        Key::Tag(tag) => PyKeyError::new_err(*tag),
-        Key::Name(name) => PyKeyError::new_err(name.clone()),
+        FieldSelector::Tag(tag) => PyKeyError::new_err(*tag),
+        FieldSelector::Name(name) => PyKeyError::new_err(name.clone()),
     })
 }

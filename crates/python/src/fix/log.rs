@@ -1,13 +1,13 @@
 //! FIX logs and captures: what `fix.open` returns.
 
 use crate::errors;
-use crate::fix::batches::Batches;
-use crate::fix::dictionary::{Dictionary, versions};
-use crate::fix::fault::Fault;
-use crate::fix::inner::Inner;
-use crate::fix::message::Message;
-use crate::fix::parse::{Text, inner};
-use crate::fix::survey::Survey;
+use crate::fix::batches::PyFixBatches;
+use crate::fix::dictionary::{PyFixDictionary, versions};
+use crate::fix::fault::MessageFault;
+use crate::fix::inner::ParsedMessage;
+use crate::fix::message::PyFixMessage;
+use crate::fix::parse::{BytesOrText, inner};
+use crate::fix::survey::MessageTypeSurvey;
 use crate::signals;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,32 +15,32 @@ use pyo3::types::PyDict;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use tickwire_fix_text::{Found, Place, Pull, Source, Versions};
+use tickwire_fix_text::{FindingPlace, FoundMessage, LogFile, LogReader, Versions};
 
 /// Most errors kept; further ones are only counted.
 const ERRORS_MAX: usize = 10_000;
 
 /// Errors of the messages in a log.
 #[derive(Default)]
-struct Kept {
-    faults: Vec<Fault>,
+struct LogFaults {
+    faults: Vec<MessageFault>,
     count: u64,
 }
 
 /// Shared by all readings of a log.
 #[derive(Clone)]
-pub struct Errors {
+pub struct LogErrors {
     is_raised: bool,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<LogFaults>>,
 }
 
-impl Errors {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+impl LogErrors {
+    fn lock(&self) -> MutexGuard<'_, LogFaults> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a fault. Returns it if it must be raised.
-    pub fn note(&self, fault: Fault) -> Option<Fault> {
+    pub fn note(&self, fault: MessageFault) -> Option<MessageFault> {
         let mut kept = self.lock();
         kept.count += 1;
         if kept.faults.len() < ERRORS_MAX {
@@ -52,18 +52,22 @@ impl Errors {
 
 /// Options for reading a log.
 #[derive(Clone)]
-pub struct Job {
-    pub source: Source,
+pub struct LogJob {
+    pub source: LogFile,
     pub versions: Arc<Versions>,
     /// True if an invalid frame is an error.
     pub checks: bool,
 }
 
-impl Job {
+impl LogJob {
     /// Converts what was found to a message, or returns its error.
-    pub fn message(&self, place: &Place<'_>, found: Found<'_>) -> Result<Inner, Fault> {
+    pub fn message(
+        &self,
+        place: &FindingPlace<'_>,
+        found: FoundMessage<'_>,
+    ) -> Result<ParsedMessage, MessageFault> {
         let read = inner(found, self.versions.clone());
-        let checked = read.and_then(|read| match Fault::together(&read.faults) {
+        let checked = read.and_then(|read| match MessageFault::together(&read.faults) {
             Some(fault) if self.checks => Err(fault),
             _ => Ok(read.with_place(place.at)),
         });
@@ -71,9 +75,9 @@ impl Job {
     }
 
     /// Adds the position in the file to a fault.
-    pub fn placed(&self, place: &Place<'_>, fault: Fault) -> Fault {
+    pub fn placed(&self, place: &FindingPlace<'_>, fault: MessageFault) -> MessageFault {
         let text = format!("{}: {place}: {}", self.source.path.display(), fault.text);
-        Fault { text, line: place.at.line, ..fault }
+        MessageFault { text, line: place.at.line, ..fault }
     }
 }
 
@@ -83,8 +87,8 @@ impl Job {
 pub fn open(
     py: Python<'_>,
     path: PathBuf,
-    dictionary: Option<&Dictionary>,
-    separator: Option<Text>,
+    dictionary: Option<&PyFixDictionary>,
+    separator: Option<BytesOrText>,
     checks: bool,
     on_error: &str,
 ) -> PyResult<Log> {
@@ -100,29 +104,33 @@ pub fn open(
     if separator.as_ref().is_some_and(Vec::is_empty) {
         return Err(PyValueError::new_err("a separator has at least one byte"));
     }
-    let source = Source { path, separator };
+    let source = LogFile { path, separator };
     // Reports an unreadable file immediately.
     py.detach(|| source.open()).map_err(|text| errors::usage(py, &text))?;
-    let job = Job { source, versions: versions(dictionary), checks };
-    let errors = Errors { is_raised, kept: Arc::default() };
+    let job = LogJob { source, versions: versions(dictionary), checks };
+    let errors = LogErrors { is_raised, kept: Arc::default() };
     Ok(Log { job, errors, survey: OnceLock::new() })
 }
 
 /// A log: iterate over it for messages, or take columns of a message type.
 #[pyclass(module = "tickwire.fix", frozen)]
 pub struct Log {
-    job: Job,
-    errors: Errors,
-    survey: OnceLock<Survey>,
+    job: LogJob,
+    errors: LogErrors,
+    survey: OnceLock<MessageTypeSurvey>,
 }
 
 #[pymethods]
 impl Log {
-    fn __iter__(&self, py: Python<'_>) -> PyResult<Messages> {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyFixMessages> {
         let opened = py.detach(|| self.job.source.open());
         let pull = opened.map_err(|text| errors::usage(py, &text))?;
         let (job, errors) = (self.job.clone(), self.errors.clone());
-        Ok(Messages { reading: Mutex::new(Reading { pull, queue: VecDeque::new() }), job, errors })
+        Ok(PyFixMessages {
+            reading: Mutex::new(LogReading { pull, queue: VecDeque::new() }),
+            job,
+            errors,
+        })
     }
 
     /// Errors as exceptions: the first 10,000 of all readings of this log so far.
@@ -156,53 +164,53 @@ impl Log {
         fields: Option<Vec<String>>,
         all: bool,
         floats: bool,
-    ) -> PyResult<Batches> {
+    ) -> PyResult<PyFixBatches> {
         let chosen = self.survey(py)?.choose(&self.job.versions, msg_type, fields, all);
         let chosen = chosen.map_err(PyValueError::new_err)?;
-        Ok(Batches::new(self.job.clone(), chosen, floats, self.errors.clone()))
+        Ok(PyFixBatches::new(self.job.clone(), chosen, floats, self.errors.clone()))
     }
 }
 
 impl Log {
     /// Returns the survey of the log; reads the log once for it.
-    fn survey(&self, py: Python<'_>) -> PyResult<&Survey> {
+    fn survey(&self, py: Python<'_>) -> PyResult<&MessageTypeSurvey> {
         if let Some(survey) = self.survey.get() {
             return Ok(survey);
         }
-        let survey = signals::detached(py, || Survey::of(&self.job))?;
+        let survey = signals::detached(py, || MessageTypeSurvey::of(&self.job))?;
         let survey = survey.map_err(|text| errors::usage(py, &text))?;
         Ok(self.survey.get_or_init(|| survey))
     }
 }
 
 /// The messages of a log, one by one.
-#[pyclass(module = "tickwire.fix", frozen)]
-pub struct Messages {
-    reading: Mutex<Reading>,
-    job: Job,
-    errors: Errors,
+#[pyclass(name = "Messages", module = "tickwire.fix", frozen)]
+pub struct PyFixMessages {
+    reading: Mutex<LogReading>,
+    job: LogJob,
+    errors: LogErrors,
 }
 
-struct Reading {
-    pull: Pull,
-    queue: VecDeque<Result<Inner, Fault>>,
+struct LogReading {
+    pull: LogReader,
+    queue: VecDeque<Result<ParsedMessage, MessageFault>>,
 }
 
 #[pymethods]
-impl Messages {
+impl PyFixMessages {
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyFixMessage>> {
         let next = signals::advance(py, &self.reading, |reading| self.next(reading))?;
-        next.map(|inner| inner.map(Message::new)).map_err(|fault| fault.exception(py))
+        next.map(|inner| inner.map(PyFixMessage::new)).map_err(|fault| fault.exception(py))
     }
 }
 
-impl Messages {
-    fn next(&self, reading: &mut Reading) -> Result<Option<Inner>, Box<Fault>> {
-        let Reading { pull, queue } = reading;
+impl PyFixMessages {
+    fn next(&self, reading: &mut LogReading) -> Result<Option<ParsedMessage>, Box<MessageFault>> {
+        let LogReading { pull, queue } = reading;
         while !signals::is_interrupted() {
             match queue.pop_front() {
                 Some(Ok(inner)) => return Ok(Some(inner)),

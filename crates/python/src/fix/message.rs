@@ -1,8 +1,8 @@
 //! FIX messages.
 
-use crate::fix::dictionary::{Dictionary, versions};
-use crate::fix::fault::Fault;
-use crate::fix::inner::{Inner, Key, attribute, get, item};
+use crate::fix::dictionary::{PyFixDictionary, versions};
+use crate::fix::fault::MessageFault;
+use crate::fix::inner::{FieldSelector, ParsedMessage, attribute, get, item};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -31,19 +31,19 @@ use tickwire_fix::{Printed, Validator};
 /// b'8=FIX.4.4\x01'
 /// >>> order.line, order.offset, order.packet, order.time  # of logs and captures
 /// (None, None, None, None)
-#[pyclass(module = "tickwire.fix", frozen)]
-pub struct Message {
-    inner: Arc<Inner>,
+#[pyclass(name = "Message", module = "tickwire.fix", frozen)]
+pub struct PyFixMessage {
+    inner: Arc<ParsedMessage>,
 }
 
-impl Message {
-    pub fn new(inner: Inner) -> Self {
+impl PyFixMessage {
+    pub fn new(inner: ParsedMessage) -> Self {
         Self { inner: Arc::new(inner) }
     }
 }
 
 #[pymethods]
-impl Message {
+impl PyFixMessage {
     /// MsgType (35).
     #[getter]
     fn msg_type(&self) -> String {
@@ -53,7 +53,8 @@ impl Message {
     /// Name of the message type; None if the dictionary lacks it.
     #[getter]
     fn name(&self) -> Option<String> {
-        let name = |message: tickwire_fix::Message<'_, '_>, names: tickwire_fix_text::Names<'_>| {
+        let name = |message: tickwire_fix::FixMessage<'_, '_>,
+                    names: tickwire_fix_text::Names<'_>| {
             names.message(message.msg_type()).map(|found| found.name().to_owned())
         };
         self.inner.read(name)
@@ -114,7 +115,7 @@ impl Message {
     /// Returns its errors without raising them: those of its frame, then the first one for which a session
     /// would reject it.
     #[pyo3(signature = (dictionary = None))]
-    fn validate(&self, py: Python<'_>, dictionary: Option<&Dictionary>) -> Vec<Py<PyAny>> {
+    fn validate(&self, py: Python<'_>, dictionary: Option<&PyFixDictionary>) -> Vec<Py<PyAny>> {
         let versions =
             dictionary.map_or_else(|| self.inner.versions.clone(), |_| versions(dictionary));
         let mut faults = self.inner.faults.clone();
@@ -123,15 +124,17 @@ impl Message {
             faults.extend(match versions.of(&message) {
                 None => {
                     let version = message.begin_string().escape_ascii();
-                    Some(Fault::of_text(format!("no dictionary for BeginString '{version}'")))
+                    Some(MessageFault::of_text(format!(
+                        "no dictionary for BeginString '{version}'"
+                    )))
                 }
                 Some((session, application)) => Validator::default()
                     .validate_fixt(&message, session, application)
                     .err()
-                    .map(|error| Fault::of_error(&error, &message, names)),
+                    .map(|error| MessageFault::of_error(&error, &message, names)),
             });
         });
-        let value = |fault: Fault| fault.exception(py).into_value(py).into_any();
+        let value = |fault: MessageFault| fault.exception(py).into_value(py).into_any();
         faults.into_iter().map(value).collect()
     }
 
@@ -139,11 +142,11 @@ impl Message {
         attribute(py, &self.inner, &[], name)
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, key: Key) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(&self, py: Python<'py>, key: FieldSelector) -> PyResult<Bound<'py, PyAny>> {
         item(py, &self.inner, &[], &key)
     }
 
-    fn __contains__(&self, key: Key) -> bool {
+    fn __contains__(&self, key: FieldSelector) -> bool {
         self.inner.raw(&[], &key).is_some()
     }
 
@@ -152,7 +155,7 @@ impl Message {
     fn get<'py>(
         &self,
         py: Python<'py>,
-        key: Key,
+        key: FieldSelector,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(tag) = self.inner.tag(&key) else { return Ok(default) };
@@ -160,7 +163,7 @@ impl Message {
     }
 
     /// The bytes of a value; None if the message lacks the field.
-    fn raw(&self, key: Key) -> Option<Cow<'_, [u8]>> {
+    fn raw(&self, key: FieldSelector) -> Option<Cow<'_, [u8]>> {
         self.inner.raw(&[], &key).map(Cow::Borrowed)
     }
 

@@ -25,17 +25,17 @@ pub mod native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::batches::Batches;
+    use super::batches::PyFixBatches;
     #[pymodule_export]
-    use super::dictionary::Dictionary;
+    use super::dictionary::PyFixDictionary;
     #[pymodule_export]
-    use super::engine::Engine;
+    use super::engine::PyFixEngine;
     #[pymodule_export]
-    use super::entry::Entry;
+    use super::entry::PyFixEntry;
     #[pymodule_export]
-    use super::log::{Log, Messages, open};
+    use super::log::{Log, PyFixMessages, open};
     #[pymodule_export]
-    use super::message::Message;
+    use super::message::PyFixMessage;
     #[pymodule_export]
     use super::parse::parse;
 

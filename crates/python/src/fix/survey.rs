@@ -1,17 +1,17 @@
 //! Determines which messages and fields a log has.
 
-use crate::fix::log::Job;
+use crate::fix::log::LogJob;
 use crate::signals;
 use std::collections::{BTreeMap, BTreeSet};
-use tickwire_fix::{Message, Reader, Tag};
-use tickwire_fix_text::{FRAME_TAGS, Found, Names, Versions, examined};
+use tickwire_fix::{FixMessage, Reader, Tag};
+use tickwire_fix_text::{FRAME_TAGS, FoundMessage, Names, Versions, examined};
 
 /// Tags below this limit are recorded in an array.
 const DENSE_TAGS: usize = 4096;
 
 /// Messages by MsgType.
 #[derive(Default)]
-pub struct Survey {
+pub struct MessageTypeSurvey {
     pub types: BTreeMap<Vec<u8>, SeenFields>,
 }
 
@@ -27,27 +27,27 @@ pub struct SeenFields {
 
 /// The selected columns.
 #[derive(Clone)]
-pub struct Chosen {
+pub struct SelectedColumns {
     pub msg_type: Vec<u8>,
     pub version: (Vec<u8>, Option<Vec<u8>>),
     /// Tags of the columns; `None` for all fields of the dictionary.
     pub tags: Option<BTreeSet<u32>>,
 }
 
-impl Chosen {
+impl SelectedColumns {
     pub fn names<'v>(&self, versions: &'v Versions) -> Names<'v> {
         versions.names_of(&self.version.0, self.version.1.as_deref())
     }
 }
 
-impl Survey {
+impl MessageTypeSurvey {
     /// Reads a log. Errors are reported later, when rows are read.
-    pub fn of(job: &Job) -> Result<Self, String> {
+    pub fn of(job: &LogJob) -> Result<Self, String> {
         let (mut survey, mut reader) = (Self::default(), Reader::new());
         let mut pull = job.source.open()?;
         while pull.step(&mut |_, found| {
             // A message without notes is valid: no second check.
-            if let Found::Message { bytes, notes: [], is_completed: false } = found
+            if let FoundMessage::Message { bytes, notes: [], is_completed: false } = found
                 && let Ok(message) = reader.decode(bytes)
             {
                 survey.note(&message);
@@ -61,7 +61,7 @@ impl Survey {
         Ok(survey)
     }
 
-    fn note(&mut self, message: &Message<'_, '_>) {
+    fn note(&mut self, message: &FixMessage<'_, '_>) {
         if let Some(seen) = self.types.get_mut(message.msg_type()) {
             seen.note(message.tags());
         } else {
@@ -82,7 +82,7 @@ impl Survey {
         wanted: Option<&str>,
         fields: Option<Vec<String>>,
         all: bool,
-    ) -> Result<Chosen, String> {
+    ) -> Result<SelectedColumns, String> {
         let name = |msg_type: &[u8], seen: &SeenFields| {
             let names = versions.names_of(&seen.version.0, seen.version.1.as_deref());
             names.message(msg_type).map(|found| found.name().to_owned())
@@ -109,7 +109,7 @@ impl Survey {
             (None, ..) => return Err("the log has no message".to_owned()),
         };
         let (msg_type, version) = (msg_type.clone(), seen.version.clone());
-        let mut chosen = Chosen { msg_type, version, tags: None };
+        let mut chosen = SelectedColumns { msg_type, version, tags: None };
         let names = chosen.names(versions);
         chosen.tags = match fields {
             Some(fields) => Some(names.tags_named(&chosen.msg_type, &fields)?),

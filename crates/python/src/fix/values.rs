@@ -1,12 +1,12 @@
 //! Converts FIX values to Python.
 
-use crate::fix::fault::Fault;
+use crate::fix::fault::MessageFault;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyString, PyTime, PyType, PyTzInfo};
-use tickwire_fix::dictionary::{FieldDef, FieldType};
+use tickwire_fix::dictionary::{FieldDef, FixFieldType};
 use tickwire_fix::value::{LocalMktDate, UtcOffset, UtcTime};
-use tickwire_fix::{Error, Field};
+use tickwire_fix::{Field, FixError};
 
 const PICOS_PER_MICRO: u64 = 1_000_000;
 
@@ -17,8 +17,8 @@ pub fn native<'py>(
     field: &Field<'_>,
     definition: Option<&FieldDef>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    use FieldType as T;
-    let wrong = |error: Error| unfit(py, field, &error);
+    use FixFieldType as T;
+    let wrong = |error: FixError| unfit(py, field, &error);
     let Some(definition) = definition else { return text(py, field) };
     Ok(match definition.field_type() {
         T::Amt | T::Float | T::Percentage | T::Price | T::PriceOffset | T::Qty => {
@@ -108,17 +108,18 @@ fn micros(time: UtcTime) -> u32 {
 }
 
 /// Returns the error for a value that is invalid for its type.
-fn unfit(py: Python<'_>, field: &Field<'_>, error: &Error) -> PyErr {
+fn unfit(py: Python<'_>, field: &Field<'_>, error: &FixError) -> PyErr {
     let reason = error.session_reject_reason().map(|reason| reason.code());
     let text = format!("{error}; found '{}'", field.value.escape_ascii());
     let (tag, offset) = (Some(field.tag.0), Some(error.offset));
-    Fault { text, tag, offset, reason, line: None }.exception(py)
+    MessageFault { text, tag, offset, reason, line: None }.exception(py)
 }
 
 /// Returns the error for a valid FIX value without a Python equivalent: a leap second, the year 0.
 fn no_such(py: Python<'_>, field: &Field<'_>, error: &PyErr) -> PyErr {
     let error = format!("Python has no such time ({}): take it by raw()", error.value(py));
-    let mut fault = Fault::of_text(format!("{error}; found '{}'", field.value.escape_ascii()));
+    let mut fault =
+        MessageFault::of_text(format!("{error}; found '{}'", field.value.escape_ascii()));
     fault.tag = Some(field.tag.0);
     fault.exception(py)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Program, TemplateId};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::{Framing, Preset};
-use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions, SeqNumField, Source};
+use tickwire_feed::handler::{Dynamic, FeedLine, Handler, HandlerOptions, SeqNumField};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed_config::{BooksBy, FeedConfig};
 use tickwire_net::channel_settings::{
@@ -17,7 +17,7 @@ use tickwire_net::channel_settings::{
 };
 
 /// A channel that is ready to receive.
-pub struct Channel {
+pub struct ConfiguredChannel {
     /// Settings of the channel in the feed file.
     pub settings: ChannelSettings,
     /// Captures to read instead of sockets; packets are assigned to lines by group and port.
@@ -33,7 +33,7 @@ pub struct Channel {
     key: Vec<u32>,
 }
 
-impl Channel {
+impl ConfiguredChannel {
     /// Reads a feed file and its templates.
     pub fn load(
         py: Python<'_>,
@@ -72,7 +72,7 @@ impl Channel {
         };
         let sequencing = sequencing(&framing, &set, None, Some(&settings))
             .map_err(|error| usage(error.to_string()))?;
-        let line_b = Source::Incremental(Line::B);
+        let line_b = FeedLine::Incremental(Line::B);
         let has_b = settings.inputs.iter().any(|(source, _)| *source == line_b)
             || settings.captures.iter().any(|(source, _)| *source == line_b);
         if has_b && !sequencing.is_numbered() {

@@ -1,7 +1,7 @@
 //! Collects the handler's events for Python.
 
-use super::event::{Book, Event, FeedEvent, Gap, Trade};
-use crate::message::Owned;
+use super::event::{HandlerEvent, PyBook, PyFeedEvent, PyGap, PyTrade};
+use crate::message::OwnedMessage;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use tickwire_net::Stop;
 
 /// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     Message,
     Book,
     Trade,
@@ -22,7 +22,7 @@ pub enum Kind {
     FeedEvent,
 }
 
-impl Kind {
+impl EventKind {
     /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -38,21 +38,21 @@ impl Kind {
 
 /// Selected events; others are not copied.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    pub kinds: Vec<Kind>,
+pub struct EventSelection {
+    pub kinds: Vec<EventKind>,
     /// Most levels per side.
     pub depth: usize,
 }
 
-impl Wanted {
-    fn has(&self, kind: Kind) -> bool {
+impl EventSelection {
+    fn has(&self, kind: EventKind) -> bool {
         self.kinds.contains(&kind)
     }
 }
 
 /// Queue of events between the handler's thread and the consumers.
-pub struct Queue {
-    state: Mutex<State>,
+pub struct EventQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
     /// Capacity: a producer waits while the queue is full.
     len_max: usize,
@@ -60,22 +60,22 @@ pub struct Queue {
 }
 
 #[derive(Default)]
-struct State {
-    events: VecDeque<Event>,
+struct QueueState {
+    events: VecDeque<HandlerEvent>,
     /// Result, after the end.
     end: Option<Result<(), String>>,
 }
 
-impl Queue {
+impl EventQueue {
     pub fn new(len_max: usize, stop: Stop) -> Arc<Self> {
         Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), len_max, stop })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, event: Event) {
+    fn push(&self, event: HandlerEvent) {
         let mut state = self.lock();
         // Meanwhile the sockets buffer packets; packets lost beyond that are gaps.
         while state.events.len() >= self.len_max && !self.stop.is_set() {
@@ -93,7 +93,7 @@ impl Queue {
     }
 
     /// Returns the next event, if there is one.
-    pub fn pop(&self) -> Option<Event> {
+    pub fn pop(&self) -> Option<HandlerEvent> {
         let event = self.lock().events.pop_front();
         self.changed.notify_all();
         event
@@ -121,30 +121,30 @@ impl Queue {
 }
 
 /// Copies selected events to a queue.
-pub struct Collect {
-    pub queue: Arc<Queue>,
-    pub wanted: Wanted,
+pub struct EventCollector {
+    pub queue: Arc<EventQueue>,
+    pub wanted: EventSelection,
     /// Offset from the handler's times to nanoseconds since 1970-01-01 UTC.
     pub epoch_ns: u64,
     /// Time for events without their own.
     pub now_ns: u64,
 }
 
-impl Collect {
+impl EventCollector {
     fn time(&self, ns: u64) -> u64 {
         self.epoch_ns.saturating_add(ns)
     }
 
     fn feed_event(&self, kind: &'static str, text: String) {
-        if self.wanted.has(Kind::FeedEvent) {
+        if self.wanted.has(EventKind::FeedEvent) {
             let time = self.time(self.now_ns);
-            self.queue.push(Event::FeedEvent(FeedEvent { kind, text, time }));
+            self.queue.push(HandlerEvent::FeedEvent(PyFeedEvent { kind, text, time }));
         }
     }
 
     fn message(&self, delivery: &Delivery, message: &Message, is_replayed: bool) {
-        if self.wanted.has(Kind::Message) {
-            self.queue.push(Event::Message(Owned {
+        if self.wanted.has(EventKind::Message) {
+            self.queue.push(HandlerEvent::Message(OwnedMessage {
                 message: Arc::new(message.clone()),
                 packet: None,
                 time_ns: Some(self.time(delivery.received_ns)),
@@ -157,7 +157,7 @@ impl Collect {
     }
 }
 
-impl Sink<Message> for Collect {
+impl Sink<Message> for EventCollector {
     fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
         self.now_ns = delivery.received_ns;
         self.message(delivery, message, false);
@@ -168,9 +168,9 @@ impl Sink<Message> for Collect {
     }
 
     fn handle_gap(&mut self, gap: FeedGap) {
-        if self.wanted.has(Kind::Gap) {
+        if self.wanted.has(EventKind::Gap) {
             let (first, last, time) = (gap.first, gap.last(), self.time(self.now_ns));
-            self.queue.push(Event::Gap(Gap { first, last, time }));
+            self.queue.push(HandlerEvent::Gap(PyGap { first, last, time }));
         }
     }
 
@@ -180,22 +180,32 @@ impl Sink<Message> for Collect {
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
         self.now_ns = recovery.now_ns();
-        if self.wanted.has(Kind::Book) {
+        if self.wanted.has(EventKind::Book) {
             let time = self.time(self.now_ns);
-            self.queue.push(Event::Book(Book::new(change, recovery, self.wanted.depth, time)));
+            self.queue.push(HandlerEvent::Book(PyBook::new(
+                change,
+                recovery,
+                self.wanted.depth,
+                time,
+            )));
         }
     }
 
     fn wants_events(&self) -> bool {
-        self.wanted.has(Kind::Trade) || self.wanted.has(Kind::FeedEvent)
+        self.wanted.has(EventKind::Trade) || self.wanted.has(EventKind::FeedEvent)
     }
 
     fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.now_ns = delivery.received_ns;
         match event {
-            MarketEvent::Trade(trade) if self.wanted.has(Kind::Trade) => {
+            MarketEvent::Trade(trade) if self.wanted.has(EventKind::Trade) => {
                 let time = self.time(delivery.received_ns);
-                self.queue.push(Event::Trade(Trade::new(trade, recovery, delivery.seq_num, time)));
+                self.queue.push(HandlerEvent::Trade(PyTrade::new(
+                    trade,
+                    recovery,
+                    delivery.seq_num,
+                    time,
+                )));
             }
             MarketEvent::Status(status) => {
                 let name = match status.scope {
@@ -214,7 +224,7 @@ impl Sink<Message> for Collect {
         outcome: SnapshotOutcome,
         recovery: &Recovery,
     ) {
-        if self.wanted.has(Kind::FeedEvent) {
+        if self.wanted.has(EventKind::FeedEvent) {
             let name = recovery.instruments().name(snapshot.instrument);
             self.feed_event("snapshot", format!("{name}: {outcome}"));
         }

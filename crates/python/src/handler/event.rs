@@ -1,6 +1,6 @@
 //! Events of a handler as Python objects.
 
-use crate::message::{Message, Owned};
+use crate::message::{OwnedMessage, PyMessage};
 use crate::values::decimal;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice, PyTuple};
@@ -9,19 +9,19 @@ use tickwire_feed::market::{BookKind, Trade as FeedTrade, TradeAction};
 use tickwire_feed::recovery::{BookChange, Recovery};
 
 /// An event of a handler.
-pub enum Event {
-    Message(Owned),
-    Book(Book),
-    Trade(Trade),
-    Gap(Gap),
-    FeedEvent(FeedEvent),
+pub enum HandlerEvent {
+    Message(OwnedMessage),
+    Book(PyBook),
+    Trade(PyTrade),
+    Gap(PyGap),
+    FeedEvent(PyFeedEvent),
 }
 
-impl Event {
+impl HandlerEvent {
     /// Converts the event to an object of its Python class.
     pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         Ok(match self {
-            Self::Message(owned) => Bound::new(py, Message::from(owned))?.into_any(),
+            Self::Message(owned) => Bound::new(py, PyMessage::from(owned))?.into_any(),
             Self::Book(book) => Bound::new(py, book)?.into_any(),
             Self::Trade(trade) => Bound::new(py, trade)?.into_any(),
             Self::Gap(gap) => Bound::new(py, gap)?.into_any(),
@@ -56,8 +56,8 @@ fn double(amount: Amount) -> f64 {
 /// array([[[11268.25,   267.  ]],
 /// <BLANKLINE>
 ///        [[11268.75,   380.  ]]])
-#[pyclass(module = "tickwire", frozen)]
-pub struct Book {
+#[pyclass(name = "Book", module = "tickwire", frozen)]
+pub struct PyBook {
     /// The instrument, as named by the feed.
     #[pyo3(get)]
     instrument: String,
@@ -77,7 +77,7 @@ pub struct Book {
     offers: Vec<Level>,
 }
 
-impl Book {
+impl PyBook {
     /// Copies a changed book, with at most `depth` levels per side.
     pub fn new(change: &BookChange, recovery: &Recovery, depth: usize, time: u64) -> Self {
         let instruments = recovery.instruments();
@@ -115,7 +115,7 @@ pub fn levels<'py>(py: Python<'py>, levels: &[Level]) -> PyResult<Vec<Bound<'py,
 }
 
 #[pymethods]
-impl Book {
+impl PyBook {
     /// True if the book is fresh.
     #[getter]
     const fn is_fresh(&self) -> bool {
@@ -179,8 +179,8 @@ impl Book {
 /// ('20000', 'new', Decimal('11264.75'), Decimal('123'), None)
 /// >>> trade.id, trade.exchange_date, trade.exchange_time, trade.seq_num, trade.time
 /// (None, None, 100000010, 12, 1795168800010178108)
-#[pyclass(module = "tickwire", frozen)]
-pub struct Trade {
+#[pyclass(name = "Trade", module = "tickwire", frozen)]
+pub struct PyTrade {
     /// The instrument, as named by the feed.
     #[pyo3(get)]
     instrument: String,
@@ -209,7 +209,7 @@ pub struct Trade {
     time: u64,
 }
 
-impl Trade {
+impl PyTrade {
     /// Copies a trade.
     pub fn new(
         trade: &FeedTrade<'_>,
@@ -240,7 +240,7 @@ impl Trade {
 }
 
 #[pymethods]
-impl Trade {
+impl PyTrade {
     /// Price as decimal.Decimal.
     #[getter]
     fn price<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -269,8 +269,8 @@ impl Trade {
 /// ...     print(gap.first, gap.last, len(gap), gap.time)
 /// ...     break
 /// 24 24 1 1795168800023978654
-#[pyclass(module = "tickwire", frozen, get_all)]
-pub struct Gap {
+#[pyclass(name = "Gap", module = "tickwire", frozen, get_all)]
+pub struct PyGap {
     /// The first missing sequence number.
     pub first: u64,
     /// The last missing sequence number.
@@ -280,7 +280,7 @@ pub struct Gap {
 }
 
 #[pymethods]
-impl Gap {
+impl PyGap {
     fn __len__(&self) -> PyResult<usize> {
         Ok(usize::try_from(self.last - self.first)? + 1)
     }
@@ -299,8 +299,8 @@ impl Gap {
 /// ...         print(event.kind, event.text, event.time)
 /// ...         break
 /// snapshot 20000: the book equals the snapshot 1795168800002806538
-#[pyclass(module = "tickwire", frozen, get_all)]
-pub struct FeedEvent {
+#[pyclass(name = "FeedEvent", module = "tickwire", frozen, get_all)]
+pub struct PyFeedEvent {
     /// Kind of event: reset, status, snapshot, silence, line or fault.
     pub kind: &'static str,
     /// Description of the event.
@@ -310,7 +310,7 @@ pub struct FeedEvent {
 }
 
 #[pymethods]
-impl FeedEvent {
+impl PyFeedEvent {
     fn __repr__(&self) -> String {
         format!("<FeedEvent {}: {}>", self.kind, self.text)
     }

@@ -5,15 +5,15 @@ mod collect;
 mod event;
 mod run;
 
-pub use event::{Book, FeedEvent, Gap, Trade, levels};
+pub use event::{PyBook, PyFeedEvent, PyGap, PyTrade, levels};
 
 use crate::errors;
-use channel::Channel;
-use collect::{Kind, Wanted};
+use channel::ConfiguredChannel;
+use collect::{EventKind, EventSelection};
 use pyo3::exceptions::{PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use run::{Next, Run};
+use run::{HandlerRun, NextEvent};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 
 /// A channel of a feed file, from captures or sockets.
-#[pyclass(module = "tickwire", frozen)]
-pub struct Handler {
-    channel: Arc<Channel>,
+#[pyclass(name = "Handler", module = "tickwire", frozen)]
+pub struct PyHandler {
+    channel: Arc<ConfiguredChannel>,
 }
 
 #[pymethods]
-impl Handler {
+impl PyHandler {
     /// Loads a channel of a feed file; the name may be omitted if the file has only one.
     #[new]
     #[pyo3(signature = (feed, channel = None, captures = Vec::new()))]
@@ -38,7 +38,7 @@ impl Handler {
         channel: Option<&str>,
         captures: Vec<PathBuf>,
     ) -> PyResult<Self> {
-        Ok(Self { channel: Arc::new(Channel::load(py, &feed, channel, captures)?) })
+        Ok(Self { channel: Arc::new(ConfiguredChannel::load(py, &feed, channel, captures)?) })
     }
 
     /// Name of the channel.
@@ -62,9 +62,10 @@ impl Handler {
         depth: Option<usize>,
         idle: Option<f64>,
     ) -> PyResult<Events> {
-        let mut wanted = Wanted { depth: depth.unwrap_or(usize::MAX), ..Wanted::default() };
+        let mut wanted =
+            EventSelection { depth: depth.unwrap_or(usize::MAX), ..EventSelection::default() };
         for name in &kinds {
-            wanted.kinds.push(Kind::named(name).ok_or_else(|| {
+            wanted.kinds.push(EventKind::named(name).ok_or_else(|| {
                 PyValueError::new_err(format!(
                     "kind {name}: expected message, book, trade, gap or event"
                 ))
@@ -72,7 +73,7 @@ impl Handler {
         }
         let idle = idle.map(|idle| span(idle, "idle")).transpose()?;
         let channel = self.channel.clone();
-        let run = py.detach(|| Run::begin(&channel, wanted, idle));
+        let run = py.detach(|| HandlerRun::begin(&channel, wanted, idle));
         let run = run.map_err(|text| errors::usage(py, &text))?;
         Ok(Events { run: Mutex::new(Some(run)) })
     }
@@ -82,7 +83,7 @@ impl Handler {
 #[pyclass(module = "tickwire", frozen)]
 pub struct Events {
     /// `None` after `close`.
-    run: Mutex<Option<Run>>,
+    run: Mutex<Option<HandlerRun>>,
 }
 
 #[pymethods]
@@ -94,9 +95,9 @@ impl Events {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
             match self.next(py, SIGNALS_EVERY)? {
-                Next::Event(event) => return event.into_python(py).map(Some),
-                Next::End => return Ok(None),
-                Next::Nothing => py.check_signals()?,
+                NextEvent::Event(event) => return event.into_python(py).map(Some),
+                NextEvent::End => return Ok(None),
+                NextEvent::Nothing => py.check_signals()?,
             }
         }
     }
@@ -109,17 +110,17 @@ impl Events {
             let left = until
                 .map_or(SIGNALS_EVERY, |until| until.saturating_duration_since(Instant::now()));
             match self.next(py, left.min(SIGNALS_EVERY))? {
-                Next::Event(event) => return event.into_python(py).map(Some),
-                Next::End => return Err(PyStopIteration::new_err(())),
-                Next::Nothing if left.is_zero() => return Ok(None),
-                Next::Nothing => py.check_signals()?,
+                NextEvent::Event(event) => return event.into_python(py).map(Some),
+                NextEvent::End => return Err(PyStopIteration::new_err(())),
+                NextEvent::Nothing if left.is_zero() => return Ok(None),
+                NextEvent::Nothing => py.check_signals()?,
             }
         }
     }
 
     /// Counters so far.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = py.detach(|| self.lock().as_ref().map(Run::counts)).unwrap_or_default();
+        let counts = py.detach(|| self.lock().as_ref().map(HandlerRun::counts)).unwrap_or_default();
         let dict = PyDict::new(py);
         for (name, count) in counts.named() {
             dict.set_item(name, count)?;
@@ -134,18 +135,18 @@ impl Events {
 }
 
 impl Events {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Run>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<HandlerRun>> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits with the GIL and the lock released, so that another thread can close it or read the counters.
-    fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<Next> {
+    fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<NextEvent> {
         let next = py.detach(|| {
-            let queue = self.lock().as_ref().and_then(Run::queue);
+            let queue = self.lock().as_ref().and_then(HandlerRun::queue);
             if let Some(queue) = queue {
                 queue.wait(wait);
             }
-            self.lock().as_mut().map_or(Ok(Next::End), Run::next)
+            self.lock().as_mut().map_or(Ok(NextEvent::End), HandlerRun::next)
         });
         next.map_err(|text| errors::usage(py, &text))
     }

@@ -1,19 +1,19 @@
 //! Drives a handler from captures or sockets.
 
-use super::channel::Channel;
-use super::collect::{Collect, Queue, Wanted};
-use super::event::Event;
-use crate::pull::Source as File;
+use super::channel::ConfiguredChannel;
+use super::collect::{EventCollector, EventQueue, EventSelection};
+use super::event::HandlerEvent;
+use crate::pull::CaptureFile as File;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tickwire_feed::capture::{CaptureDriver, Kind, LineMap, Merge};
-use tickwire_feed::handler::{Dynamic, Handler, HandlerView, Peeked, SeqNumPeek, Source};
+use tickwire_feed::capture::{CaptureDriver, CaptureKind, LineMap, Merge};
+use tickwire_feed::handler::{Dynamic, FeedLine, Handler, HandlerView, Peeked, SeqNumPeek};
 use tickwire_feed::market::BookAdapter;
 use tickwire_net::Stop;
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
 use tickwire_net::reception::{Reception, Wait};
-use tickwire_net::replaying::{Driven, Replaying};
+use tickwire_net::replaying::{DrivenHandler, Replaying};
 use tickwire_net::tcp_replay::TcpReplay;
 
 /// Most events of a live feed that wait for Python; beyond that, packets wait in the sockets.
@@ -23,11 +23,11 @@ const PACKETS_AT_ONCE: usize = 4096;
 /// Most destinations listed in an error.
 const DESTINATIONS_MAX: usize = 20;
 
-type FeedHandler = Handler<Dynamic, BookAdapter>;
+type BookHandler = Handler<Dynamic, BookAdapter>;
 
 /// Counters of a handler.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct HandlerCounts {
     packets: u64,
     messages: u64,
     undecodable: u64,
@@ -37,7 +37,7 @@ pub struct Counts {
     stale: u64,
 }
 
-impl Counts {
+impl HandlerCounts {
     fn of(view: &HandlerView<'_>) -> Self {
         let (fresh, stale) = view.recovery.states();
         let (stale, arbiter) = (stale.iter().sum::<usize>(), view.arbiter.counters());
@@ -67,34 +67,34 @@ impl Counts {
 }
 
 /// Result of asking for the next event.
-pub enum Next {
-    Event(Event),
+pub enum NextEvent {
+    Event(HandlerEvent),
     /// No event within the time.
     Nothing,
     End,
 }
 
 /// A running handler.
-pub enum Run {
-    Captured(Box<Captured>),
-    Live(Live),
+pub enum HandlerRun {
+    Captured(Box<CaptureRun>),
+    Live(LiveRun),
 }
 
-impl Run {
+impl HandlerRun {
     /// Opens the captures or the sockets. A live feed ends after `idle` without packets.
     pub fn begin(
-        channel: &Arc<Channel>,
-        wanted: Wanted,
+        channel: &Arc<ConfiguredChannel>,
+        wanted: EventSelection,
         idle: Option<Duration>,
     ) -> Result<Self, String> {
         match channel.is_captured() {
-            true => Captured::open(channel, wanted).map(|run| Self::Captured(Box::new(run))),
-            false => Live::open(channel, wanted, idle).map(Self::Live),
+            true => CaptureRun::open(channel, wanted).map(|run| Self::Captured(Box::new(run))),
+            false => LiveRun::open(channel, wanted, idle).map(Self::Live),
         }
     }
 
     /// Returns the queue of a separate thread: callers can wait for it without locking the rest.
-    pub fn queue(&self) -> Option<Arc<Queue>> {
+    pub fn queue(&self) -> Option<Arc<EventQueue>> {
         match self {
             Self::Captured(_) => None,
             Self::Live(run) => Some(run.queue.clone()),
@@ -103,7 +103,7 @@ impl Run {
 
     /// Returns the next event, if there is one; reads some packets of captures for it. An error is returned
     /// once, after the events before it.
-    pub fn next(&mut self) -> Result<Next, String> {
+    pub fn next(&mut self) -> Result<NextEvent, String> {
         match self {
             Self::Captured(run) => run.next(),
             Self::Live(run) => run.next(),
@@ -111,29 +111,29 @@ impl Run {
     }
 
     /// Returns the counters so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> HandlerCounts {
         match self {
-            Self::Captured(run) => Counts::of(&run.handler.view()),
+            Self::Captured(run) => HandlerCounts::of(&run.handler.view()),
             Self::Live(run) => *run.counts.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 }
 
 /// A handler driven by captures; capture times are its clock.
-pub struct Captured {
+pub struct CaptureRun {
     merge: Merge<std::io::Take<std::fs::File>>,
     names: Vec<String>,
     driver: CaptureDriver,
-    handler: FeedHandler,
-    sink: Collect,
+    handler: BookHandler,
+    sink: EventCollector,
     hold_ns: u64,
     is_ended: bool,
     /// Errors to report after the events before them.
     errors: Vec<String>,
 }
 
-impl Captured {
-    fn open(channel: &Channel, wanted: Wanted) -> Result<Self, String> {
+impl CaptureRun {
+    fn open(channel: &ConfiguredChannel, wanted: EventSelection) -> Result<Self, String> {
         let settings = &channel.settings;
         let mut map = LineMap::new();
         if !channel.captures.is_empty() {
@@ -153,7 +153,7 @@ impl Captured {
             let file = File { path, format: None, split: None };
             let reader = file.open()?;
             match reader.kind() {
-                Kind::Stream => {
+                CaptureKind::Stream => {
                     let is_empty =
                         std::fs::metadata(&file.path).is_ok_and(|found| found.len() == 0);
                     let what = match is_empty {
@@ -166,33 +166,33 @@ impl Captured {
             }
         });
         let merge = Merge::new(readers.collect::<Result<Vec<_>, _>>()?);
-        let queue = Queue::new(usize::MAX, Stop::new());
+        let queue = EventQueue::new(usize::MAX, Stop::new());
         Ok(Self {
             merge,
             names,
             driver: CaptureDriver::new(map),
             handler: channel.handler()?,
-            sink: Collect { queue, wanted, epoch_ns: 0, now_ns: 0 },
+            sink: EventCollector { queue, wanted, epoch_ns: 0, now_ns: 0 },
             hold_ns: channel.options.arbiter.hold_ns,
             is_ended: false,
             errors: Vec::new(),
         })
     }
 
-    fn next(&mut self) -> Result<Next, String> {
+    fn next(&mut self) -> Result<NextEvent, String> {
         for _ in 0..PACKETS_AT_ONCE {
             if let Some(event) = self.sink.queue.pop() {
-                return Ok(Next::Event(event));
+                return Ok(NextEvent::Event(event));
             }
             if !self.errors.is_empty() {
                 return Err(self.errors.remove(0));
             }
             if self.is_ended {
-                return Ok(Next::End);
+                return Ok(NextEvent::End);
             }
             self.step();
         }
-        Ok(Next::Nothing)
+        Ok(NextEvent::Nothing)
     }
 
     /// Handles the next packet.
@@ -240,37 +240,41 @@ impl Captured {
 }
 
 /// A handler driven by sockets, on a separate thread.
-pub struct Live {
-    queue: Arc<Queue>,
-    counts: Arc<Mutex<Counts>>,
+pub struct LiveRun {
+    queue: Arc<EventQueue>,
+    counts: Arc<Mutex<HandlerCounts>>,
     stop: Stop,
     thread: Option<JoinHandle<()>>,
     /// Process of the thread: a forked process does not have the thread.
     process: u32,
 }
 
-impl Live {
+impl LiveRun {
     fn open(
-        channel: &Arc<Channel>,
-        wanted: Wanted,
+        channel: &Arc<ConfiguredChannel>,
+        wanted: EventSelection,
         idle: Option<Duration>,
     ) -> Result<Self, String> {
         let stop = Stop::new();
-        let queue = Queue::new(WAITING_MAX, stop.clone());
-        let counts = Arc::new(Mutex::new(Counts::default()));
+        let queue = EventQueue::new(WAITING_MAX, stop.clone());
+        let counts = Arc::new(Mutex::new(HandlerCounts::default()));
         let options = ReceiverOptions::default();
-        let open = |(source, endpoint): &(Source, _)| {
+        let open = |(source, endpoint): &(FeedLine, _)| {
             let receiver = Receiver::open(*endpoint, options);
             Ok((*source, receiver.map_err(|error| error.to_string())?))
         };
         let inputs = channel.settings.inputs.iter().map(open);
         let inputs = inputs.collect::<Result<Vec<_>, String>>()?;
         let mut reception = Reception::new(Wait::Block).map_err(|error| error.to_string())?;
-        let sink =
-            Collect { queue: queue.clone(), wanted, epoch_ns: reception.epoch_ns(), now_ns: 0 };
+        let sink = EventCollector {
+            queue: queue.clone(),
+            wanted,
+            epoch_ns: reception.epoch_ns(),
+            now_ns: 0,
+        };
         let handler = driven(channel)?;
         reception.add_channel(handler, sink, inputs).map_err(|error| error.to_string())?;
-        let mut run = Receiving {
+        let mut run = LiveLoop {
             reception,
             counts: counts.clone(),
             idle_ns: idle.map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)),
@@ -283,18 +287,18 @@ impl Live {
         Ok(Self { queue, counts, stop, thread: Some(thread), process: std::process::id() })
     }
 
-    fn next(&mut self) -> Result<Next, String> {
+    fn next(&mut self) -> Result<NextEvent, String> {
         if let Some(event) = self.queue.pop() {
-            return Ok(Next::Event(event));
+            return Ok(NextEvent::Event(event));
         }
         match self.queue.take_end() {
-            Some(ended) => ended.map(|()| Next::End),
-            None => Ok(Next::Nothing),
+            Some(ended) => ended.map(|()| NextEvent::End),
+            None => Ok(NextEvent::Nothing),
         }
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveRun {
     fn drop(&mut self) {
         self.stop.set();
         if let Some(thread) = self.thread.take()
@@ -307,21 +311,21 @@ impl Drop for Live {
 }
 
 /// The loop of a live feed.
-struct Receiving {
-    reception: Reception<Driven<Dynamic, BookAdapter>, Collect>,
-    counts: Arc<Mutex<Counts>>,
+struct LiveLoop {
+    reception: Reception<DrivenHandler<Dynamic, BookAdapter>, EventCollector>,
+    counts: Arc<Mutex<HandlerCounts>>,
     idle_ns: Option<u64>,
     /// Number of packets, and the time at which it last changed.
     last: (u64, u64),
 }
 
-impl Receiving {
+impl LiveLoop {
     fn receive(&mut self, stop: &Stop) -> Result<(), String> {
         let (counts, idle_ns, last) = (&self.counts, self.idle_ns, &mut self.last);
         let received = self.reception.run(stop, |reception, moment| {
             let [channel] = reception.channels_mut() else { return };
             channel.sink.now_ns = moment.now_ns;
-            let now = Counts::of(&channel.handler.handler().view());
+            let now = HandlerCounts::of(&channel.handler.handler().view());
             if now.packets != last.0 || last.1 == 0 {
                 *last = (now.packets, moment.now_ns);
             }
@@ -335,10 +339,10 @@ impl Receiving {
 }
 
 /// Creates the handler, with the feed file's replay service if it names one.
-fn driven(channel: &Channel) -> Result<Driven<Dynamic, BookAdapter>, String> {
+fn driven(channel: &ConfiguredChannel) -> Result<DrivenHandler<Dynamic, BookAdapter>, String> {
     let handler = channel.handler()?;
     let service = channel.settings.replay_service().map_err(|error| error.to_string())?;
-    let Some((options, servers)) = service else { return Ok(Driven::Alone(handler)) };
+    let Some((options, servers)) = service else { return Ok(DrivenHandler::Alone(handler)) };
     let peek = SeqNumPeek::new(channel.program.set(), &channel.seq_num);
     if !peek.can_find() {
         return Err(
@@ -352,5 +356,5 @@ fn driven(channel: &Channel) -> Result<Driven<Dynamic, BookAdapter>, String> {
         Peeked::Unknown | Peeked::Unnumbered => None,
     };
     let replay = TcpReplay::start(options, servers, number).map_err(|error| error.to_string())?;
-    Ok(Driven::Replaying(Replaying::new(handler, channel.engine(), replay)))
+    Ok(DrivenHandler::Replaying(Replaying::new(handler, channel.engine(), replay)))
 }

@@ -1,13 +1,13 @@
 //! Arrow record batches of a category's messages.
 
-use super::pull::Pull;
+use super::pull::OpraPuller;
 use crate::batches::{BATCH_ROWS, is_ending};
-use crate::capture::Errors;
-use crate::collected::Collected;
+use crate::capture::CaptureErrors;
+use crate::collected::PyCollectedBatches;
 use crate::errors;
-use crate::fault::Fault;
+use crate::fault::DecodeFault;
 use crate::parquet;
-use crate::pull::Source;
+use crate::pull::CaptureFile;
 use crate::signals;
 use crate::warnings::Warnings;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -22,7 +22,7 @@ use tickwire_arrow::opra::CategoryBuilder;
 use tickwire_opra::Category;
 
 /// The error that ended the last failed reading.
-type Raised = Arc<Mutex<Option<Fault>>>;
+type LastOpraFault = Arc<Mutex<Option<DecodeFault>>>;
 
 /// Record batches of the messages of one category, for the Arrow C stream interface. Each consumer reads the
 /// capture from its start.
@@ -42,32 +42,40 @@ type Raised = Arc<Mutex<Option<Fault>>>;
 /// >>> batches.write_parquet(path.with_suffix(".parquet"))
 /// >>> pyarrow.parquet.read_metadata(path.with_suffix(".parquet")).num_rows == rows
 /// True
-#[pyclass(module = "tickwire.opra", frozen)]
-pub struct Batches {
-    source: Source,
+#[pyclass(name = "Batches", module = "tickwire.opra", frozen)]
+pub struct PyOpraBatches {
+    source: CaptureFile,
     category: Category,
     fields: Option<Vec<String>>,
     decimals: Decimals,
-    errors: Errors,
+    errors: CaptureErrors,
     warnings: Warnings,
-    raised: Raised,
+    raised: LastOpraFault,
 }
 
-impl Batches {
+impl PyOpraBatches {
     pub fn new(
-        source: Source,
+        source: CaptureFile,
         category: Category,
         fields: Option<Vec<String>>,
         decimals: Decimals,
-        errors: Errors,
+        errors: CaptureErrors,
         warnings: Warnings,
     ) -> Self {
-        Self { source, category, fields, decimals, errors, warnings, raised: Raised::default() }
+        Self {
+            source,
+            category,
+            fields,
+            decimals,
+            errors,
+            warnings,
+            raised: LastOpraFault::default(),
+        }
     }
 }
 
 #[pymethods]
-impl Batches {
+impl PyOpraBatches {
     /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
@@ -76,21 +84,21 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let reader = OpraBatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// Reads all batches with the GIL released; with `views`, strings are 16-byte views, as in polars.
     #[pyo3(signature = (views = false))]
-    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
-        Collected::read(py, reader, views)
+    fn collect(&self, py: Python<'_>, views: bool) -> PyResult<PyCollectedBatches> {
+        let reader = OpraBatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
+        PyCollectedBatches::read(py, reader, views)
     }
 
     /// Writes all rows to a Parquet file, which gets its name only when it is complete.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
+        let reader = OpraBatchReader::open(self).map_err(|text| errors::usage(py, &text))?;
         parquet::write(py, reader, path)
     }
 
@@ -103,24 +111,24 @@ impl Batches {
 }
 
 /// Reads batches from a capture.
-struct Reader {
-    pull: Pull,
+struct OpraBatchReader {
+    pull: OpraPuller,
     builder: CategoryBuilder,
     category: Category,
-    errors: Errors,
+    errors: CaptureErrors,
     /// An error to be returned after the rows before it.
-    fault: Option<Fault>,
-    raised: Raised,
+    fault: Option<DecodeFault>,
+    raised: LastOpraFault,
     is_ended: bool,
 }
 
-impl Reader {
-    fn open(of: &Batches) -> Result<Self, String> {
+impl OpraBatchReader {
+    fn open(of: &PyOpraBatches) -> Result<Self, String> {
         let is_wanted = |name: &str| {
             of.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name))
         };
         Ok(Self {
-            pull: Pull::new(&of.source, of.warnings.clone())?,
+            pull: OpraPuller::new(&of.source, of.warnings.clone())?,
             builder: CategoryBuilder::new(of.category, of.decimals, is_wanted, []),
             category: of.category,
             errors: of.errors.clone(),
@@ -155,7 +163,7 @@ impl Reader {
                 }
                 let pushed = builder.push(header, message);
                 pushed.map(drop).map_err(|unfit| {
-                    Box::new(Fault {
+                    Box::new(DecodeFault {
                         text: format!(
                             "packet {}, message {}: {unfit}",
                             header.packet.unwrap_or_default(),
@@ -166,7 +174,7 @@ impl Reader {
                         packet: header.packet,
                         time_ns: header.time_ns,
                         destination: header.destination,
-                        ..Fault::default()
+                        ..DecodeFault::default()
                     })
                 })
             });
@@ -175,7 +183,7 @@ impl Reader {
     }
 }
 
-impl Iterator for Reader {
+impl Iterator for OpraBatchReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -193,7 +201,7 @@ impl Iterator for Reader {
     }
 }
 
-impl RecordBatchReader for Reader {
+impl RecordBatchReader for OpraBatchReader {
     fn schema(&self) -> SchemaRef {
         self.builder.schema().clone()
     }

@@ -1,12 +1,12 @@
 //! OPRA captures: what `tickwire.opra.open` returns.
 
-use super::batches::Batches;
-use super::message::Message;
-use super::pull::Pull;
-use crate::capture::{Errors, format_of};
+use super::batches::PyOpraBatches;
+use super::message::PyOpraMessage;
+use super::pull::OpraPuller;
+use crate::capture::{CaptureErrors, format_of};
 use crate::errors;
-use crate::fault::Fault;
-use crate::pull::Source;
+use crate::fault::DecodeFault;
+use crate::pull::CaptureFile;
 use crate::signals;
 use crate::warnings::Warnings;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tickwire_arrow::Decimals;
 use tickwire_arrow::opra::{CATEGORIES, columns_of};
-use tickwire_opra::generate::Generator;
-use tickwire_opra::{Category, Decode, Version, bottom_up};
+use tickwire_opra::generate::OpraGenerator;
+use tickwire_opra::{Category, Decode, OpraVersion, bottom_up};
 
 /// Opens a capture.
 #[pyfunction]
@@ -30,13 +30,13 @@ pub fn open(
     path: PathBuf,
     input_format: Option<&str>,
     on_error: &str,
-) -> PyResult<Capture> {
-    let errors = Errors::new(on_error)?;
+) -> PyResult<PyOpraCapture> {
+    let errors = CaptureErrors::new(on_error)?;
     let format = input_format.map(format_of).transpose()?;
-    let source = Source { path, format, split: None };
+    let source = CaptureFile { path, format, split: None };
     // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
-    Ok(Capture { source, errors, warnings: Warnings::default() })
+    Ok(PyOpraCapture { source, errors, warnings: Warnings::default() })
 }
 
 /// Writes a synthetic trace as length-prefixed packets.
@@ -49,20 +49,20 @@ pub fn simulate(
     version: &str,
 ) -> PyResult<()> {
     let version = match version {
-        "2.0" => Version::V2,
-        "1.03" => Version::V1,
+        "2.0" => OpraVersion::V2,
+        "1.03" => OpraVersion::V1,
         other => {
             let text = format!("version {other}: expected 2.0 or 1.03");
             return Err(PyValueError::new_err(text));
         }
     };
-    let written = py.detach(|| write_trace(&path, Generator::new(version, seed), messages));
+    let written = py.detach(|| write_trace(&path, OpraGenerator::new(version, seed), messages));
     written.map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
 }
 
-fn write_trace(path: &Path, mut generator: Generator, messages: u64) -> io::Result<()> {
+fn write_trace(path: &Path, mut generator: OpraGenerator, messages: u64) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    let mut decoder = Box::new(bottom_up::Decoder::new());
+    let mut decoder = Box::new(bottom_up::BottomUpDecoder::new());
     let mut written = 0;
     while written < messages {
         let packet = generator.packet().map_err(io::Error::other)?;
@@ -76,19 +76,19 @@ fn write_trace(path: &Path, mut generator: Generator, messages: u64) -> io::Resu
 }
 
 /// An OPRA capture: iterate over it for messages, or take columns of a category.
-#[pyclass(module = "tickwire.opra", frozen)]
-pub struct Capture {
-    source: Source,
-    errors: Errors,
+#[pyclass(name = "Capture", module = "tickwire.opra", frozen)]
+pub struct PyOpraCapture {
+    source: CaptureFile,
+    errors: CaptureErrors,
     warnings: Warnings,
 }
 
 #[pymethods]
-impl Capture {
-    fn __iter__(&self, py: Python<'_>) -> PyResult<Messages> {
+impl PyOpraCapture {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyOpraMessages> {
         let pull = self.pull(py)?;
-        let reading = Reading { pull, queue: VecDeque::new(), raised: None };
-        Ok(Messages { reading: Mutex::new(reading), errors: self.errors.clone() })
+        let reading = OpraReading { pull, queue: VecDeque::new(), raised: None };
+        Ok(PyOpraMessages { reading: Mutex::new(reading), errors: self.errors.clone() })
     }
 
     /// Decoding errors, as exceptions: the first 10,000 of all readings of this capture so far.
@@ -128,7 +128,7 @@ impl Capture {
         category: Option<&str>,
         fields: Option<Vec<String>>,
         floats: bool,
-    ) -> PyResult<Batches> {
+    ) -> PyResult<PyOpraBatches> {
         let category = self.category(py, category)?;
         let known = columns_of(category);
         let unknown = |name: &&String| !known.contains(&name.as_str());
@@ -140,13 +140,14 @@ impl Capture {
         }
         let decimals = if floats { Decimals::Float64 } else { Decimals::Exact };
         let (source, errors) = (self.source.clone(), self.errors.clone());
-        Ok(Batches::new(source, category, fields, decimals, errors, self.warnings.clone()))
+        Ok(PyOpraBatches::new(source, category, fields, decimals, errors, self.warnings.clone()))
     }
 }
 
-impl Capture {
-    fn pull(&self, py: Python<'_>) -> PyResult<Pull> {
-        Pull::new(&self.source, self.warnings.clone()).map_err(|text| errors::usage(py, &text))
+impl PyOpraCapture {
+    fn pull(&self, py: Python<'_>) -> PyResult<OpraPuller> {
+        OpraPuller::new(&self.source, self.warnings.clone())
+            .map_err(|text| errors::usage(py, &text))
     }
 
     /// Returns the number of messages of each category, in the order of the tables.
@@ -200,34 +201,34 @@ impl Capture {
     }
 }
 
-struct Reading {
-    pull: Pull,
-    queue: VecDeque<Message>,
+struct OpraReading {
+    pull: OpraPuller,
+    queue: VecDeque<PyOpraMessage>,
     /// Error to raise after the messages before it.
-    raised: Option<Fault>,
+    raised: Option<DecodeFault>,
 }
 
 /// The messages of a capture, in order.
-#[pyclass(module = "tickwire.opra", frozen)]
-pub struct Messages {
-    reading: Mutex<Reading>,
-    errors: Errors,
+#[pyclass(name = "Messages", module = "tickwire.opra", frozen)]
+pub struct PyOpraMessages {
+    reading: Mutex<OpraReading>,
+    errors: CaptureErrors,
 }
 
 #[pymethods]
-impl Messages {
+impl PyOpraMessages {
     fn __iter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyOpraMessage>> {
         let next = signals::advance(py, &self.reading, |reading| reading.next(&self.errors))?;
         next.map_err(|fault| fault.exception(py))
     }
 }
 
-impl Reading {
-    fn next(&mut self, errors: &Errors) -> Result<Option<Message>, Box<Fault>> {
+impl OpraReading {
+    fn next(&mut self, errors: &CaptureErrors) -> Result<Option<PyOpraMessage>, Box<DecodeFault>> {
         let Self { pull, queue, raised } = self;
         loop {
             if let Some(message) = queue.pop_front() {
@@ -240,7 +241,7 @@ impl Reading {
                 return Ok(None);
             }
             pull.step(|header, message| {
-                queue.push_back(Message::new(header, message));
+                queue.push_back(PyOpraMessage::new(header, message));
                 Ok(())
             });
             *raised = errors.note(pull.take_faults());

@@ -6,18 +6,18 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
 use std::net::SocketAddr;
 use tickwire_arrow::opra::table_name;
-use tickwire_opra::{Chars, Entry, Field, Kind, Message as OpraMessage, Version, json};
+use tickwire_opra::{Chars, Field, OpraEntry, OpraFieldKind, OpraMessage, OpraVersion, json};
 use tickwire_text::Header;
 
 /// A value of a message.
 #[derive(Clone, Debug)]
-enum Value {
+enum OpraValue {
     Number(u64),
     Text(String),
     /// A price as digits; `None` if its denominator code is undefined.
     Price(Option<String>),
     /// The entries of a group.
-    Entries(Vec<Vec<(&'static str, Value)>>),
+    Entries(Vec<Vec<(&'static str, OpraValue)>>),
 }
 
 /// An OPRA message. Fields are attributes, and items by name.
@@ -36,19 +36,19 @@ enum Value {
 /// ['cat', 'type', 'part', 'retran']
 /// >>> quote.to_dict()["symbol"] == quote.symbol
 /// True
-#[pyclass(module = "tickwire.opra", frozen)]
-pub struct Message {
+#[pyclass(name = "Message", module = "tickwire.opra", frozen)]
+pub struct PyOpraMessage {
     category: &'static str,
     packet: Option<u64>,
     offset: Option<u64>,
     time_ns: Option<u64>,
     source: Option<SocketAddr>,
     destination: Option<SocketAddr>,
-    fields: Vec<(&'static str, Value)>,
+    fields: Vec<(&'static str, OpraValue)>,
     json: String,
 }
 
-impl Message {
+impl PyOpraMessage {
     /// Copies a message.
     pub fn new(header: &Header<'_>, message: &OpraMessage<'_>) -> Self {
         let fields = message.wire_order().map(|field| (name(field), value(message, field)));
@@ -59,8 +59,8 @@ impl Message {
                 there.map(|field| (field.name(), member(entry, *field))).collect()
             });
             let count = message.number(group.count).unwrap_or_default();
-            fields.push((group.count.name(), Value::Number(count.into())));
-            fields.push(("groups", Value::Entries(entries.collect())));
+            fields.push((group.count.name(), OpraValue::Number(count.into())));
+            fields.push(("groups", OpraValue::Entries(entries.collect())));
         }
         Self {
             category: table_name(message.category()),
@@ -74,7 +74,7 @@ impl Message {
         }
     }
 
-    fn find(&self, name: &str) -> Option<&Value> {
+    fn find(&self, name: &str) -> Option<&OpraValue> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 }
@@ -88,40 +88,42 @@ const fn name(field: Field) -> &'static str {
     }
 }
 
-fn value(message: &OpraMessage<'_>, field: Field) -> Value {
+fn value(message: &OpraMessage<'_>, field: Field) -> OpraValue {
     let number = message.number(field).unwrap_or_default();
     let has_denominator = field.denominator().is_some_and(|denominator| message.has(denominator));
     // As for columns: one type for both protocol versions.
-    match field.kind(Version::V2) {
-        Kind::SeqNum(_) => Value::Number(message.seq_num().unwrap_or_default()),
-        Kind::Chars(_) => Value::Text(message.chars(field).map_or_else(String::new, text)),
-        Kind::Text => {
-            let text = message.text().unwrap_or_default();
-            Value::Text(text.bytes().map(char::from).collect())
+    match field.kind(OpraVersion::V2) {
+        OpraFieldKind::SeqNum(_) => OpraValue::Number(message.seq_num().unwrap_or_default()),
+        OpraFieldKind::Chars(_) => {
+            OpraValue::Text(message.chars(field).map_or_else(String::new, text))
         }
-        Kind::Character => match char::from_u32(number) {
-            Some(code) => Value::Text(code.to_string()),
-            None => Value::Number(number.into()),
+        OpraFieldKind::Text => {
+            let text = message.text().unwrap_or_default();
+            OpraValue::Text(text.bytes().map(char::from).collect())
+        }
+        OpraFieldKind::Character => match char::from_u32(number) {
+            Some(code) => OpraValue::Text(code.to_string()),
+            None => OpraValue::Number(number.into()),
         },
         // Zero is zero, whatever the denominator code.
-        _ if has_denominator && number == 0 => Value::Price(Some("0".to_owned())),
+        _ if has_denominator && number == 0 => OpraValue::Price(Some("0".to_owned())),
         _ if has_denominator => {
             let decimal = message.price(field).and_then(tickwire_opra::Price::decimal);
-            Value::Price(decimal.map(|decimal| decimal.to_string()))
+            OpraValue::Price(decimal.map(|decimal| decimal.to_string()))
         }
-        _ => Value::Number(number.into()),
+        _ => OpraValue::Number(number.into()),
     }
 }
 
-fn member(entry: &Entry, field: Field) -> Value {
+fn member(entry: &OpraEntry, field: Field) -> OpraValue {
     match field {
-        Field::DecimalPlacement => Value::Number(entry.decimal_placement.into()),
-        Field::SpotValue => Value::Number(entry.spot.into()),
-        Field::Reserved1 => Value::Text(text(entry.reserved)),
-        Field::IndexValue => Value::Text(text(entry.value)),
-        Field::BidIndexValue => Value::Text(text(entry.bid)),
-        Field::OfferIndexValue => Value::Text(text(entry.offer)),
-        _ => Value::Text(text(entry.symbol)),
+        Field::DecimalPlacement => OpraValue::Number(entry.decimal_placement.into()),
+        Field::SpotValue => OpraValue::Number(entry.spot.into()),
+        Field::Reserved1 => OpraValue::Text(text(entry.reserved)),
+        Field::IndexValue => OpraValue::Text(text(entry.value)),
+        Field::BidIndexValue => OpraValue::Text(text(entry.bid)),
+        Field::OfferIndexValue => OpraValue::Text(text(entry.offer)),
+        _ => OpraValue::Text(text(entry.symbol)),
     }
 }
 
@@ -129,7 +131,7 @@ fn text(chars: Chars) -> String {
     chars.bytes().into_iter().take(chars.len()).map(char::from).collect()
 }
 
-impl Value {
+impl OpraValue {
     fn native<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         Ok(match self {
@@ -159,7 +161,7 @@ impl Value {
 }
 
 #[pymethods]
-impl Message {
+impl PyOpraMessage {
     /// The category as the name of its table, such as `quote`.
     #[getter]
     fn category(&self) -> &'static str {

@@ -13,11 +13,11 @@ pub mod native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::batches::Batches;
+    use super::batches::PyOpraBatches;
     #[pymodule_export]
-    use super::capture::{Capture, Messages, open, simulate};
+    use super::capture::{PyOpraCapture, PyOpraMessages, open, simulate};
     #[pymodule_export]
-    use super::message::Message;
+    use super::message::PyOpraMessage;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

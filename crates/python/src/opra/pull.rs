@@ -1,33 +1,33 @@
 //! Reads an OPRA capture packet by packet.
 
-use crate::fault::Fault;
-use crate::pull::Source;
+use crate::fault::DecodeFault;
+use crate::pull::CaptureFile;
 use crate::warnings::Warnings;
 use tickwire_captures::plan::SplitReader;
 use tickwire_captures::{PacketPlace, not_a_datagram};
-use tickwire_feed::capture::{Kind, Packet};
-use tickwire_opra::{Decode, Message, PACKET_BYTES_MAX, bottom_up};
+use tickwire_feed::capture::{CaptureKind, Packet};
+use tickwire_opra::{Decode, OpraMessage, PACKET_BYTES_MAX, bottom_up};
 use tickwire_text::Header;
 
 /// An OPRA capture being decoded.
-pub struct Pull {
+pub struct OpraPuller {
     reader: SplitReader,
     /// True if the file is a single packet.
     is_raw: bool,
     /// Boxed: the decoder needs SIMD alignment, which Python objects do not have.
-    decoder: Box<bottom_up::Decoder>,
+    decoder: Box<bottom_up::BottomUpDecoder>,
     warnings: Warnings,
     has_begun: bool,
     is_ended: bool,
-    faults: Vec<Fault>,
+    faults: Vec<DecodeFault>,
 }
 
-impl Pull {
+impl OpraPuller {
     /// Opens a capture.
-    pub fn new(source: &Source, warnings: Warnings) -> Result<Self, String> {
+    pub fn new(source: &CaptureFile, warnings: Warnings) -> Result<Self, String> {
         let reader = source.open()?;
-        let is_raw = reader.kind() == Kind::Stream;
-        let decoder = Box::new(bottom_up::Decoder::new());
+        let is_raw = reader.kind() == CaptureKind::Stream;
+        let decoder = Box::new(bottom_up::BottomUpDecoder::new());
         let faults = Vec::new();
         Ok(Self { reader, is_raw, decoder, warnings, has_begun: false, is_ended: false, faults })
     }
@@ -38,14 +38,14 @@ impl Pull {
     }
 
     /// Returns the errors since the last call.
-    pub fn take_faults(&mut self) -> Vec<Fault> {
+    pub fn take_faults(&mut self) -> Vec<DecodeFault> {
         std::mem::take(&mut self.faults)
     }
 
     /// Decodes the next packet; `take` may reject a message.
     pub fn step(
         &mut self,
-        mut take: impl FnMut(&Header<'_>, &Message<'_>) -> Result<(), Box<Fault>>,
+        mut take: impl FnMut(&Header<'_>, &OpraMessage<'_>) -> Result<(), Box<DecodeFault>>,
     ) {
         let next = match self.is_raw {
             true if self.has_begun => Ok(None),
@@ -64,7 +64,7 @@ impl Pull {
             ),
             Ok(None) => self.end(),
             Err(error) => {
-                self.faults.push(Fault::of_file(error.to_string()));
+                self.faults.push(DecodeFault::of_file(error.to_string()));
                 self.end();
             }
         }
@@ -73,7 +73,7 @@ impl Pull {
     fn end(&mut self) {
         if !std::mem::replace(&mut self.is_ended, true) {
             let missing = self.reader.statistics().missing();
-            self.faults.extend(missing.map(|text| Fault::of_file(text.to_string())));
+            self.faults.extend(missing.map(|text| DecodeFault::of_file(text.to_string())));
             if let Some(text) = self.reader.statistics().times_back() {
                 self.warnings.note(|| text);
             }
@@ -82,15 +82,15 @@ impl Pull {
 }
 
 fn decode(
-    decoder: &mut bottom_up::Decoder,
+    decoder: &mut bottom_up::BottomUpDecoder,
     packet: &Packet<'_>,
     is_raw: bool,
     warnings: &Warnings,
-    faults: &mut Vec<Fault>,
-    take: &mut impl FnMut(&Header<'_>, &Message<'_>) -> Result<(), Box<Fault>>,
+    faults: &mut Vec<DecodeFault>,
+    take: &mut impl FnMut(&Header<'_>, &OpraMessage<'_>) -> Result<(), Box<DecodeFault>>,
 ) {
     let place = PacketPlace::of(packet);
-    let failed = |why: String| Fault::of_packet(place, format!("{place}: {why}"));
+    let failed = |why: String| DecodeFault::of_packet(place, format!("{place}: {why}"));
     if let Some(why) = not_a_datagram(packet, is_raw) {
         return faults.push(failed(why));
     }
@@ -113,7 +113,7 @@ fn decode(
         }
         Err(error) => {
             let offset = Some(error.offset as u64);
-            faults.push(Fault { offset, ..failed(error.to_string()) });
+            faults.push(DecodeFault { offset, ..failed(error.to_string()) });
         }
     }
 }

@@ -16,9 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tickwire_distribution::fill::{Filled, FilledTopics, Filler};
+use tickwire_distribution::fill::{FilledSamples, FilledTopics, SampleFiller};
 use tickwire_distribution::{
-    Delivery, Participant, Publisher, Quote, RawReader, Reader, Received, TopicSet,
+    DeliverySettings, Participant, Publisher, Quote, RawReader, ReceivedSample, SampleReader,
+    TopicSet,
 };
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy, TierUp};
@@ -141,9 +142,9 @@ impl Feed {
         Self { program, packets: generator.map(|packet| packet.expect("a packet").bytes).collect() }
     }
 
-    fn codecs(&self, tier_up: TierUp) -> (Decoder, Filler) {
+    fn codecs(&self, tier_up: TierUp) -> (Decoder, SampleFiller) {
         let options = DecoderOptions::default().reset(ResetPolicy::Packet).tier_up(tier_up);
-        let filler = Filler::bind(&self.program).expect("templates of the samples");
+        let filler = SampleFiller::bind(&self.program).expect("templates of the samples");
         (Decoder::with_options(self.program.clone(), options), filler)
     }
 }
@@ -152,8 +153,8 @@ impl Feed {
 fn each(
     packet: &[u8],
     decoder: &mut Decoder,
-    filler: &mut Filler,
-    mut take: impl FnMut(Filled<'_>),
+    filler: &mut SampleFiller,
+    mut take: impl FnMut(FilledSamples<'_>),
 ) {
     decoder.begin_packet();
     let mut rest = packet;
@@ -198,8 +199,8 @@ fn decode() {
             }
         });
         println!("{:<64}{filled:>8.1}", "  decoded and filled");
-        for last_values in [0, Delivery::default().last_values] {
-            let delivery = Delivery { last_values, ..Delivery::default() };
+        for last_values in [0, DeliverySettings::default().last_values] {
+            let delivery = DeliverySettings { last_values, ..DeliverySettings::default() };
             for readers in [0, 1] {
                 let published = publish(&feed, &mut decoder, &mut filler, &delivery, readers);
                 let row = format!(
@@ -215,8 +216,8 @@ fn decode() {
 fn publish(
     feed: &Feed,
     decoder: &mut Decoder,
-    filler: &mut Filler,
-    delivery: &Delivery,
+    filler: &mut SampleFiller,
+    delivery: &DeliverySettings,
     readers: usize,
 ) -> f64 {
     let scene = Scene::new();
@@ -246,7 +247,7 @@ fn publish(
 }
 
 /// Polls readers of all topics until `over` is set.
-fn read_all(scene: &Scene, sets: &[TopicSet], delivery: &Delivery, over: &AtomicBool) {
+fn read_all(scene: &Scene, sets: &[TopicSet], delivery: &DeliverySettings, over: &AtomicBool) {
     let place = scene.join(ReaderWait::Spin);
     let reader = |set: &TopicSet| {
         let qos = delivery.reader_qos(set.of.has_key(), false);
@@ -274,7 +275,7 @@ struct Run<'a> {
     feed: &'a Feed,
     scene: Scene,
     endpoint: Endpoint,
-    delivery: Delivery,
+    delivery: DeliverySettings,
     wait: ReaderWait,
     over: AtomicBool,
 }
@@ -287,7 +288,7 @@ fn datagram(feed: &Feed, waiting: Waiting) -> Figures {
         feed,
         scene: Scene::new(),
         endpoint: endpoint(),
-        delivery: Delivery { last_values: 0, ..Delivery::default() },
+        delivery: DeliverySettings { last_values: 0, ..DeliverySettings::default() },
         wait,
         over: AtomicBool::new(false),
     };
@@ -330,7 +331,7 @@ impl Run<'_> {
             while let Some(datagram) = receiver.take() {
                 let stamp_ns = datagram.received_unix_ns;
                 each(datagram.bytes, &mut decoder, &mut filler, |mut filled| {
-                    if let Filled::Quote(quote) = &mut filled {
+                    if let FilledSamples::Quote(quote) = &mut filled {
                         quote.timestamp = low_half(stamp_ns);
                     }
                     topics.publish(&mut publisher, filled).expect("room");
@@ -339,7 +340,7 @@ impl Run<'_> {
         }
     }
 
-    fn reader(&self) -> Reader<Quote, ShmRawReader> {
+    fn reader(&self) -> SampleReader<Quote, ShmRawReader> {
         let qos = self.delivery.reader_qos(false, false);
         self.scene.join(self.wait).reader::<Quote>("Quote", &qos).expect("a reader")
     }
@@ -349,8 +350,8 @@ impl Run<'_> {
     }
 
     /// Takes all samples that are there.
-    fn take(&self, reader: &mut Reader<Quote, ShmRawReader>, times: &mut Vec<u64>) {
-        let mut received = Received::<Quote>::default();
+    fn take(&self, reader: &mut SampleReader<Quote, ShmRawReader>, times: &mut Vec<u64>) {
+        let mut received = ReceivedSample::<Quote>::default();
         while reader.take(&mut received).expect("sound channels") {
             let now_ns = unix_ns();
             // The send time is in the sample itself: elsewhere it would need one more cache line.
@@ -394,7 +395,7 @@ impl Run<'_> {
     }
 
     /// Takes the remaining samples, which are not timed.
-    fn end(&self, reader: &mut Reader<Quote, ShmRawReader>, times: &mut Vec<u64>) -> u64 {
+    fn end(&self, reader: &mut SampleReader<Quote, ShmRawReader>, times: &mut Vec<u64>) -> u64 {
         thread::sleep(Duration::from_millis(100));
         let timed = times.len();
         self.take(reader, times);

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tickwire_host::idle_setting;
-use tickwire_shm::{Event, Reader, ReaderWait};
+use tickwire_shm::{ReaderWait, ShmEvent, ShmReader};
 use workload::{Pace, clock_ns, open_reader, open_writer, pin};
 
 /// Samples a second for blocking readers: one every 125 us. A CPU halts once it has been idle for `guest_halt_poll_ns`,
@@ -49,7 +49,7 @@ fn main() {
 
 /// Reads until the channel is done. Passes each sample's age in nanoseconds to `take`; returns the numbers of samples
 /// read and lost.
-fn read(reader: &mut Reader, mut take: impl FnMut(u64)) -> (u64, u64) {
+fn read(reader: &mut ShmReader, mut take: impl FnMut(u64)) -> (u64, u64) {
     let (mut samples, mut lost) = (0, 0);
     loop {
         match reader
@@ -57,14 +57,14 @@ fn read(reader: &mut Reader, mut take: impl FnMut(u64)) -> (u64, u64) {
             .expect("sound channel")
             .expect("writer is done in time")
         {
-            Event::Sample(sample) => {
+            ShmEvent::Sample(sample) => {
                 let now = clock_ns();
                 let sent = u64::from_le_bytes(sample.bytes[..8].try_into().expect("8 bytes"));
                 take(now.saturating_sub(sent));
                 samples += 1;
             }
-            Event::Gap { from, to } => lost += to - from,
-            Event::Done { .. } => return (samples, lost),
+            ShmEvent::Gap { from, to } => lost += to - from,
+            ShmEvent::Done { .. } => return (samples, lost),
             other => panic!("{other:?}"),
         }
     }
@@ -181,7 +181,7 @@ fn tell_lost(lost: u64, count: u64) {
     }
 }
 
-fn await_readers(writer: &tickwire_shm::Writer, count: u32) {
+fn await_readers(writer: &tickwire_shm::ShmWriter, count: u32) {
     while writer.readers().expect("countable") < count {
         thread::sleep(Duration::from_millis(1));
     }

@@ -4,7 +4,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use tickwire_shm::{Channel, Reader, ReaderWait, Schema, Start, Writer, WriterOptions};
+use tickwire_shm::{ReaderWait, Schema, ShmChannel, ShmReader, ShmWriter, Start, WriterOptions};
 
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -22,20 +22,20 @@ pub fn pin(cpu: usize) {
     }
 }
 
-fn channel(name: &str) -> (Channel, Schema) {
-    let channel = Channel::new(&format!("bench-{name}-{}", std::process::id()));
+fn channel(name: &str) -> (ShmChannel, Schema) {
+    let channel = ShmChannel::new(&format!("bench-{name}-{}", std::process::id()));
     (channel.expect("a name"), Schema::new("Bytes", b"bytes").expect("a name"))
 }
 
-pub fn open_writer(name: &str, bytes: usize, slots: u64) -> Writer {
+pub fn open_writer(name: &str, bytes: usize, slots: u64) -> ShmWriter {
     let (channel, schema) = channel(name);
     let options = WriterOptions { sample_bytes: bytes, slots, ..WriterOptions::default() };
-    Writer::open(&channel, &schema, &options).expect("a channel")
+    ShmWriter::open(&channel, &schema, &options).expect("a channel")
 }
 
-pub fn open_reader(name: &str, wait: ReaderWait) -> Reader {
+pub fn open_reader(name: &str, wait: ReaderWait) -> ShmReader {
     let (channel, schema) = channel(name);
-    Reader::open(&channel, &schema, Start::Now, wait).expect("a channel")
+    ShmReader::open(&channel, &schema, Start::Now, wait).expect("a channel")
 }
 
 /// Keeps a rate by spinning on the clock. After a late turn, the next ones follow at once until the rate is met again.

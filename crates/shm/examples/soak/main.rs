@@ -19,7 +19,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel as queue};
 use std::thread;
 use std::time::{Duration, Instant};
-use tickwire_shm::{Channel, Schema};
+use tickwire_shm::{Schema, ShmChannel};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
 }
 
 /// Returns the channel of the soak and its schema.
-fn place(directory: &Path) -> Outcome<(Channel, Schema)> {
-    Ok((Channel::in_directory(directory, "soak")?, Schema::new("Numbers", b"25 equal words")?))
+fn place(directory: &Path) -> Outcome<(ShmChannel, Schema)> {
+    Ok((ShmChannel::in_directory(directory, "soak")?, Schema::new("Numbers", b"25 equal words")?))
 }
 
 /// A child process of this program in another role, and the lines that it prints.

@@ -3,11 +3,11 @@
 use crate::{Outcome, place};
 use std::path::Path;
 use std::time::Duration;
-use tickwire_shm::{Event, Reader, ReaderWait, Start};
+use tickwire_shm::{ReaderWait, ShmEvent, ShmReader, Start};
 
 pub fn run(directory: &Path) -> Outcome<()> {
     let (channel, schema) = place(directory)?;
-    let mut reader = Reader::open(&channel, &schema, Start::Now, ReaderWait::Block)?;
+    let mut reader = ShmReader::open(&channel, &schema, Start::Now, ReaderWait::Block)?;
     let mut values = reader.last_values()?;
     let first = values.seq_num();
     while let Some(sample) = values.next()? {
@@ -20,19 +20,19 @@ pub fn run(directory: &Path) -> Outcome<()> {
     let (mut next, mut samples, mut lost, mut gaps, mut restarts) = (first, 0_u64, 0, 0_u64, 0_u64);
     loop {
         match reader.wait(Duration::from_secs(10))? {
-            Some(Event::Sample(sample)) if sample.seq_num == next => {
+            Some(ShmEvent::Sample(sample)) if sample.seq_num == next => {
                 check(next, sample.bytes)?;
                 samples += 1;
                 next += 1;
             }
-            Some(Event::Gap { from, to }) if from == next && to > from => {
+            Some(ShmEvent::Gap { from, to }) if from == next && to > from => {
                 lost += to - from;
                 gaps += 1;
                 next = to;
             }
-            Some(Event::Restarted { at, .. }) if at == next => restarts += 1,
-            Some(Event::WriterGone) => {}
-            Some(Event::Done { seq_num, .. }) if seq_num == next => {
+            Some(ShmEvent::Restarted { at, .. }) if at == next => restarts += 1,
+            Some(ShmEvent::WriterGone) => {}
+            Some(ShmEvent::Done { seq_num, .. }) if seq_num == next => {
                 let whole = samples + lost == seq_num - first;
                 println!(
                     "{samples} samples, {lost} lost in {gaps} gaps, restarts {restarts} seen, ended at {seq_num}"

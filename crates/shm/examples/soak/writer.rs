@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tickwire_shm::{Readers, Writer, WriterOptions};
+use tickwire_shm::{Readers, ShmWriter, WriterOptions};
 
 const BURST: u64 = 64;
 const BURSTS_PER_SECOND: u64 = 1_600;
@@ -22,7 +22,7 @@ pub fn run(directory: &Path) -> Outcome<()> {
         keys: 64,
         readers: Readers::Owner,
     };
-    let mut writer = Writer::open(&channel, &schema, &options)?;
+    let mut writer = ShmWriter::open(&channel, &schema, &options)?;
     println!("open");
     let is_ended = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -39,7 +39,7 @@ pub fn run(directory: &Path) -> Outcome<()> {
 }
 
 /// Publishes for a second and returns the median cost of a publish in nanoseconds.
-fn publish_second(writer: &mut Writer) -> Outcome<f64> {
+fn publish_second(writer: &mut ShmWriter) -> Outcome<f64> {
     let mut costs = Vec::new();
     for _ in 0..BURSTS_PER_SECOND {
         let number = writer.next_seq_num();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 /// Most mappings that a process can have at a time.
 const PLACES: usize = 1 << 13;
 
-struct Place {
+struct GuardedRange {
     /// Number of mappings that have had this place.
     generation: AtomicUsize,
     /// Address of the mapping; 0 is a free place, 1 a place that is taken but not protected yet.
@@ -34,7 +34,7 @@ struct GuardedMapping {
     protection: i32,
 }
 
-impl Place {
+impl GuardedRange {
     const fn new() -> Self {
         Self {
             generation: AtomicUsize::new(0),
@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-static REGISTRY: [Place; PLACES] = [const { Place::new() }; PLACES];
+static REGISTRY: [GuardedRange; PLACES] = [const { GuardedRange::new() }; PLACES];
 
 /// The handler that was installed before this one.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -88,9 +88,9 @@ static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
 
 /// A protected mapping.
 #[derive(Debug)]
-pub struct Ticket(usize);
+pub struct MappingTicket(usize);
 
-impl Ticket {
+impl MappingTicket {
     pub fn is_cut(&self) -> bool {
         REGISTRY[self.0].is_cut.load(Ordering::Relaxed)
     }
@@ -102,7 +102,7 @@ impl Ticket {
 }
 
 /// Protects a mapping of this process.
-pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<Ticket> {
+pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<MappingTicket> {
     INSTALLED.get_or_init(install).map_err(io::Error::from_raw_os_error)?;
     let mapping = GuardedMapping { start, bytes, protection };
     let index = REGISTRY.iter().position(|place| place.take(mapping));
@@ -111,7 +111,7 @@ pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<Ticket
             "this process already maps {PLACES} channel files, the maximum; read fewer topics"
         ))
     })?;
-    Ok(Ticket(index))
+    Ok(MappingTicket(index))
 }
 
 fn install() -> Result<(), i32> {
@@ -143,14 +143,14 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
 }
 
 /// Replaces the mapping with zeros if the address is inside it; returns false otherwise.
-fn cover(place: &Place, address: usize) -> bool {
+fn cover(place: &GuardedRange, address: usize) -> bool {
     let Some(GuardedMapping { start, bytes, protection }) = place.mapping_at(address) else {
         return false;
     };
     place.is_cut.store(true, Ordering::Relaxed);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: replaces a mapping of this crate: start, length and protection are of one registration
-    // ([`Place::mapping_at`]), and the address is inside it. The thread that faulted there holds a reference to its
+    // ([`GuardedRange::mapping_at`]), and the address is inside it. The thread that faulted there holds a reference to its
     // mapping, so that one was registered before the fault and is not dropped meanwhile, and no other registered mapping
     // has its addresses. The addresses stay valid and read as zeros.
     let mapped = unsafe { libc::mmap(start as *mut _, bytes, protection, flags, -1, 0) };
@@ -184,7 +184,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
 
 #[cfg(test)]
 mod tests {
-    use super::{GuardedMapping, Place};
+    use super::{GuardedMapping, GuardedRange};
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
@@ -192,7 +192,7 @@ mod tests {
     /// start of one and the length of the other.
     #[test]
     fn start_and_length_are_of_one_mapping() {
-        let place = Place::new();
+        let place = GuardedRange::new();
         let short = GuardedMapping { start: 0x10_0000, bytes: 0x1000, protection: 1 };
         let long = GuardedMapping { start: 0x20_0000, bytes: 0x8000, protection: 3 };
         let is_over = AtomicBool::new(false);

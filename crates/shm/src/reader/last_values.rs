@@ -1,23 +1,23 @@
 //! Last values by key, for a reader that joins late or has had a gap.
 
-use super::{Reader, Sample};
+use super::{ShmReader, ShmSample};
 use crate::channel;
-use crate::error::{Damage, Error};
+use crate::error::{Damage, ShmError};
 use crate::layout::{KEYS_MAX, header};
 use crate::mapping::ReadMap;
 use crate::memory::Memory;
 use crate::{ring, values, writer};
 
-impl Reader {
-    /// Returns the last value of every key as of the head, and moves the reader to the head: [`Reader::poll`] then
+impl ShmReader {
+    /// Returns the last value of every key as of the head, and moves the reader to the head: [`ShmReader::poll`] then
     /// returns all samples from there on, none missing and none repeated. A key whose next sample is already in the
     /// ring may be left out here.
     ///
     /// Samples that are not read yet are skipped; [`LastValues::skipped`] counts them.
     ///
     /// # Errors
-    /// [`Error::Damaged`].
-    pub fn last_values(&mut self) -> Result<LastValues<'_>, Error> {
+    /// [`ShmError::Damaged`].
+    pub fn last_values(&mut self) -> Result<LastValues<'_>, ShmError> {
         let head = ring::head(&self.ring)?;
         let keys = self.keys()?;
         let skipped = head.saturating_sub(self.cursor.next);
@@ -28,12 +28,12 @@ impl Reader {
         Ok(LastValues { head, keys, next: 0, skipped, reader: self })
     }
 
-    /// As [`Reader::last_values`], but does not move the reader: [`Reader::poll`] returns again the values whose
-    /// samples are still in the ring. Use it for keys whose last sample is in an [`Event::Gap`](crate::Event::Gap).
+    /// As [`ShmReader::last_values`], but does not move the reader: [`ShmReader::poll`] returns again the values whose
+    /// samples are still in the ring. Use it for keys whose last sample is in a [`ShmEvent::Gap`](crate::ShmEvent::Gap).
     ///
     /// # Errors
-    /// [`Error::Damaged`].
-    pub fn peek_last_values(&mut self) -> Result<LastValues<'_>, Error> {
+    /// [`ShmError::Damaged`].
+    pub fn peek_last_values(&mut self) -> Result<LastValues<'_>, ShmError> {
         let head = ring::head(&self.ring)?;
         let keys = self.keys()?;
         Ok(LastValues { head, keys, next: 0, skipped: 0, reader: self })
@@ -44,12 +44,12 @@ impl Reader {
     /// after a gap at the end.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; errors of the operating system.
-    pub fn map_last_values(&mut self) -> Result<(), Error> {
+    /// [`ShmError::Damaged`]; errors of the operating system.
+    pub fn map_last_values(&mut self) -> Result<(), ShmError> {
         let segments = self.geometry.segments(self.keys()?);
         match segments.checked_sub(1).map(|last| self.map_segment(last)) {
             // Not made yet, or the channel was ended.
-            Some(Err(Error::NoChannel { .. })) | None => Ok(()),
+            Some(Err(ShmError::NoChannel { .. })) | None => Ok(()),
             Some(mapped) => mapped,
         }
     }
@@ -57,11 +57,11 @@ impl Reader {
     /// Returns the bytes of a key.
     ///
     /// # Errors
-    /// [`Error::Key`] for a number that no sample has had; [`Error::NoChannel`] if the channel has been ended before
-    /// the reader mapped the key's segment; [`Error::Damaged`].
-    pub fn key(&mut self, number: u32) -> Result<Vec<u8>, Error> {
+    /// [`ShmError::Key`] for a number that no sample has had; [`ShmError::NoChannel`] if the channel has been ended before
+    /// the reader mapped the key's segment; [`ShmError::Damaged`].
+    pub fn key(&mut self, number: u32) -> Result<Vec<u8>, ShmError> {
         if u64::from(number) >= self.keys()? {
-            return Err(Error::Key);
+            return Err(ShmError::Key);
         }
         let (segment, at) = self.geometry.entry(number.into());
         self.map_segment(segment)?;
@@ -69,7 +69,7 @@ impl Reader {
     }
 
     /// Returns the number of keys that have an entry.
-    fn keys(&self) -> Result<u64, Error> {
+    fn keys(&self) -> Result<u64, ShmError> {
         let keys = values::count(&self.ring);
         match keys <= KEYS_MAX && (keys == 0 || self.geometry.key_bytes > 0) {
             true => Ok(keys),
@@ -78,7 +78,7 @@ impl Reader {
     }
 
     /// Maps the segments up to and including this one.
-    fn map_segment(&mut self, segment: usize) -> Result<(), Error> {
+    fn map_segment(&mut self, segment: usize) -> Result<(), ShmError> {
         while self.segments.len() <= segment {
             let number = self.segments.len();
             let path = self.channel.segment_path(number);
@@ -91,10 +91,10 @@ impl Reader {
     }
 }
 
-/// The last values at one sequence number; see [`Reader::last_values`].
+/// The last values at one sequence number; see [`ShmReader::last_values`].
 #[derive(Debug)]
 pub struct LastValues<'a> {
-    reader: &'a mut Reader,
+    reader: &'a mut ShmReader,
     head: u64,
     keys: u64,
     next: u64,
@@ -116,22 +116,22 @@ impl LastValues<'_> {
     /// Returns the last value of the next key; `None` after the last key.
     ///
     /// # Errors
-    /// [`Error::Damaged`], and [`Error::NoChannel`] if the channel has been ended and its files are gone.
+    /// [`ShmError::Damaged`], and [`ShmError::NoChannel`] if the channel has been ended and its files are gone.
     #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<Sample<'_>>, Error> {
+    pub fn next(&mut self) -> Result<Option<ShmSample<'_>>, ShmError> {
         while self.next < self.keys {
             let number = self.next;
             self.next += 1;
             let (segment, at) = self.reader.geometry.entry(number);
             self.reader.map_segment(segment)?;
-            let Reader { segments, buffer, .. } = &mut *self.reader;
+            let ShmReader { segments, buffer, .. } = &mut *self.reader;
             let found = values::read(&segments[segment], at, self.head, buffer)?;
             if segments[segment].is_cut() {
                 return Err(Damage::Truncated.into());
             }
             if let Some((seq_num, _)) = found {
                 let bytes = self.reader.buffer.bytes();
-                return Ok(Some(Sample { seq_num, key: Some(number as u32), bytes }));
+                return Ok(Some(ShmSample { seq_num, key: Some(number as u32), bytes }));
             }
         }
         Ok(None)

@@ -12,24 +12,24 @@
 //! counted and segments not named are created again. A named segment without keys is kept, because readers may have mapped
 //! it.
 
-use super::{Engine, WAITERS_WORDS};
+use super::{WAITERS_WORDS, WriterState};
 use crate::bell;
-use crate::cell::{self, Buffer, Found};
-use crate::channel::{self, Channel, Readers};
-use crate::error::{Damage, Error};
-use crate::identity::Identity;
+use crate::cell::{self, CellContent, SampleBuffer};
+use crate::channel::{self, Readers, ShmChannel};
+use crate::error::{Damage, ShmError};
+use crate::identity::ProcessIdentity;
 use crate::layout::{self, Geometry, KEYS_MAX, NAME_BYTES_MAX, NO_KEY, header, state};
-use crate::mapping::{Fence, WriteMap};
+use crate::mapping::{FenceStrategy, WriteMap};
 use crate::memory::{Memory, MemoryMut};
 use crate::schema::Schema;
 use crate::{ring, values};
 
 /// Returns the process number of the channel's writer; 0 if its file does not state it.
-pub fn pid(channel: &Channel) -> u64 {
+pub fn pid(channel: &ShmChannel) -> u64 {
     let path = channel.ring_path();
     let map = channel::open(&path, true)
         .and_then(|file| WriteMap::new(&file, &path, layout::HEADER_WORDS));
-    map.map_or(0, |map| Identity::read(&map).pid)
+    map.map_or(0, |map| ProcessIdentity::read(&map).pid)
 }
 
 /// Returns the schema that a header states.
@@ -46,15 +46,15 @@ pub fn schema(ring: &impl Memory) -> Result<Schema, Damage> {
 /// Returns the ring that a writer left open, if its sizes and schema are these. Any other open ring is marked as
 /// replaced, and its readers are woken.
 pub fn existing(
-    channel: &Channel,
+    channel: &ShmChannel,
     geometry: &Geometry,
     wanted: &Schema,
     readers: Readers,
-) -> Result<Option<WriteMap>, Error> {
+) -> Result<Option<WriteMap>, ShmError> {
     let path = channel.ring_path();
     let file = match channel::open(&path, true) {
         Ok(file) => file,
-        Err(Error::NoChannel { .. }) => return Ok(None),
+        Err(ShmError::NoChannel { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
     let words = channel::words(&file, &path)?;
@@ -63,7 +63,7 @@ pub fn existing(
     }
     let map = WriteMap::new(&file, &path, words)?;
     match layout::check_kind(&map, layout::RING_MAGIC) {
-        Err(Error::Version { .. }) => return Ok(None),
+        Err(ShmError::Version { .. }) => return Ok(None),
         checked => checked?,
     }
     let is_same = Geometry::read(&map, words)? == *geometry && schema(&map)? == *wanted;
@@ -83,7 +83,7 @@ pub fn existing(
 
 /// Wakes the readers of a replaced ring, as far as its waiters file can be used; without it, they sleep for at most the
 /// reader's `SLICE`.
-fn wake_readers(channel: &Channel) {
+fn wake_readers(channel: &ShmChannel) {
     let path = channel.waiters_path();
     let waiters =
         channel::open(&path, true).and_then(|file| WriteMap::new(&file, &path, WAITERS_WORDS));
@@ -92,9 +92,9 @@ fn wake_readers(channel: &Channel) {
     }
 }
 
-impl Engine {
+impl WriterState {
     /// Repairs the channel and makes this process its writer.
-    pub(super) fn take_over(&mut self, identity: &Identity) -> Result<(), Error> {
+    pub(super) fn take_over(&mut self, identity: &ProcessIdentity) -> Result<(), ShmError> {
         self.map_keys()?;
         let head = ring::head(&self.ring)?;
         self.next = self.complete(head)?;
@@ -102,7 +102,7 @@ impl Engine {
         // Store the epoch last: a reader that sees it also sees the identity of its writer.
         self.ring.store(header::FIRST, self.first);
         identity.write(&self.ring);
-        self.ring.store(header::BARRIER, u64::from(self.fence == Fence::Rare));
+        self.ring.store(header::BARRIER, u64::from(self.fence == FenceStrategy::Rare));
         self.beat();
         self.epoch = self.ring.load(header::EPOCH).wrapping_add(1).max(1);
         self.ring.release();
@@ -112,30 +112,30 @@ impl Engine {
     }
 
     /// Completes or drops the sample at the head, and returns the next sequence number.
-    fn complete(&mut self, head: u64) -> Result<u64, Error> {
+    fn complete(&mut self, head: u64) -> Result<u64, ShmError> {
         let at = self.geometry.slot(head);
         let lock = self.ring.load(at);
         let previous = head.checked_sub(self.geometry.slots).map_or(cell::EMPTY, cell::written);
         if lock == previous || lock == cell::writing(head) {
             return Ok(head);
         }
-        let mut buffer = Buffer::new(self.geometry.sample_bytes);
+        let mut buffer = SampleBuffer::new(self.geometry.sample_bytes);
         match cell::read(&self.ring, at, head, &mut buffer) {
-            Found::Sample(label) if label.key == NO_KEY => {}
-            Found::Sample(label) if label.key < self.numbers.len() as u64 => {
+            CellContent::Sample(label) if label.key == NO_KEY => {}
+            CellContent::Sample(label) if label.key < self.numbers.len() as u64 => {
                 let (segment, at) = self.geometry.entry(label.key);
                 values::write(&self.segments[segment].map, at, head, label, buffer.bytes());
             }
-            Found::Sample(_) => return Err(Damage::Entry.into()),
-            Found::Lock(_) => return Err(Damage::Head.into()),
-            Found::Length(_) => return Err(Damage::Length.into()),
+            CellContent::Sample(_) => return Err(Damage::Entry.into()),
+            CellContent::Lock(_) => return Err(Damage::Head.into()),
+            CellContent::Length(_) => return Err(Damage::Length.into()),
         }
         ring::advance(&self.ring, head + 1);
         Ok(head + 1)
     }
 
     /// Maps the segments, loads the numbers of their keys, and adds the segment of the next keys.
-    fn map_keys(&mut self) -> Result<(), Error> {
+    fn map_keys(&mut self) -> Result<(), ShmError> {
         let keys = values::count(&self.ring);
         if keys > KEYS_MAX || (keys > 0 && self.geometry.key_bytes == 0) {
             return Err(Damage::Entry.into());

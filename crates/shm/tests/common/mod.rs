@@ -3,11 +3,12 @@
 
 use std::path::PathBuf;
 use tickwire_shm::{
-    Channel, Error, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
+    ReaderWait, Readers, Schema, ShmChannel, ShmError, ShmEvent, ShmReader, ShmWriter, Start,
+    WriterOptions,
 };
 
 pub struct Scene {
-    pub channel: Channel,
+    pub channel: ShmChannel,
     pub schema: Schema,
     pub options: WriterOptions,
     pub directory: PathBuf,
@@ -20,7 +21,7 @@ impl Scene {
             std::env::temp_dir().join(format!("tickwire-shm-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         Self {
-            channel: Channel::in_directory(&directory, name).unwrap(),
+            channel: ShmChannel::in_directory(&directory, name).unwrap(),
             schema: Schema::new("Text", b"text").unwrap(),
             options: WriterOptions {
                 sample_bytes: 40,
@@ -33,12 +34,12 @@ impl Scene {
         }
     }
 
-    pub fn writer(&self) -> Writer {
-        Writer::open(&self.channel, &self.schema, &self.options).unwrap()
+    pub fn writer(&self) -> ShmWriter {
+        ShmWriter::open(&self.channel, &self.schema, &self.options).unwrap()
     }
 
-    pub fn reader(&self, start: Start, wait: ReaderWait) -> Reader {
-        Reader::open(&self.channel, &self.schema, start, wait).unwrap()
+    pub fn reader(&self, start: Start, wait: ReaderWait) -> ShmReader {
+        ShmReader::open(&self.channel, &self.schema, start, wait).unwrap()
     }
 
     pub fn file(&self, kind: &str) -> PathBuf {
@@ -53,9 +54,9 @@ impl Drop for Scene {
 }
 
 /// Returns the sequence number and the text of a sample.
-pub fn text(event: Result<Option<Event<'_>>, Error>) -> Option<(u64, String)> {
+pub fn text(event: Result<Option<ShmEvent<'_>>, ShmError>) -> Option<(u64, String)> {
     match event.unwrap() {
-        Some(Event::Sample(sample)) => {
+        Some(ShmEvent::Sample(sample)) => {
             Some((sample.seq_num, String::from_utf8(sample.bytes.to_vec()).unwrap()))
         }
         None => None,

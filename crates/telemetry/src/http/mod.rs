@@ -3,7 +3,7 @@
 //!
 //! [`HttpServer`] runs on its own thread, and no feed or session waits for it. By default it listens on the loopback
 //! interface ([`HttpAddress`]). There it answers only requests whose `Host` names this machine, so that no web page can
-//! send requests under a name of its own. Routes that change something require a [`Token`]. A connection serves one
+//! send requests under a name of its own. Routes that change something require a [`BearerToken`]. A connection serves one
 //! request.
 
 mod address;
@@ -16,7 +16,7 @@ pub use address::{HttpAddress, UnknownAddress};
 pub use refused::HttpPeer;
 pub(crate) use refused::unauthorized_requests;
 pub use tls::{HttpTls, HttpTlsClient};
-pub use token::Token;
+pub use token::BearerToken;
 
 use std::collections::VecDeque;
 use std::io;
@@ -43,7 +43,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use tickwire_host::affinity::spawn_background;
-use tickwire_host::{Action, Error};
+use tickwire_host::{HostError, SystemOperation};
 
 /// Most connections at the same time. One more closes the oldest of those that have sent no head of a request, or the oldest of
 /// all. A viewer of the monitor has one or two.
@@ -83,8 +83,8 @@ impl HttpServer {
     /// Serves `routes` at `address`. Port 0 selects any free port.
     ///
     /// # Errors
-    /// [`Action::Bind`] with the operating system's error.
-    pub fn serve(address: HttpAddress, routes: Router) -> Result<Self, Error> {
+    /// [`SystemOperation::Bind`] with the operating system's error.
+    pub fn serve(address: HttpAddress, routes: Router) -> Result<Self, HostError> {
         Self::serve_over(address, routes, None)
     }
 
@@ -92,7 +92,11 @@ impl HttpServer {
     ///
     /// # Errors
     /// Those of [`serve`](Self::serve).
-    pub fn serve_tls(address: HttpAddress, routes: Router, tls: HttpTls) -> Result<Self, Error> {
+    pub fn serve_tls(
+        address: HttpAddress,
+        routes: Router,
+        tls: HttpTls,
+    ) -> Result<Self, HostError> {
         Self::serve_over(address, routes, Some(tls))
     }
 
@@ -100,9 +104,9 @@ impl HttpServer {
         address: HttpAddress,
         routes: Router,
         tls: Option<HttpTls>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, HostError> {
         let wanted = address.0;
-        let failed = |error| Error::at(Action::Bind, wanted, error);
+        let failed = |error| HostError::at(SystemOperation::Bind, wanted, error);
         let listener = TcpListener::bind(wanted).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         // Accepted connections inherit the listener's options.

@@ -24,15 +24,15 @@ const CHARS_MIN: usize = 16;
 
 /// A secret that requests must have in the header `Authorization: Bearer TOKEN`. `Debug` does not show it.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct BearerToken(String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Token(***)")
     }
 }
 
-impl Token {
+impl BearerToken {
     /// Creates a random token.
     ///
     /// # Errors
@@ -126,27 +126,30 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("tickwire-token-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("token");
-        let made = Token::of_file(&path).unwrap();
+        let made = BearerToken::of_file(&path).unwrap();
         assert_eq!(made.expose().len(), 2 * LEN);
-        assert_eq!(Token::of_file(&path).unwrap().expose(), made.expose());
+        assert_eq!(BearerToken::of_file(&path).unwrap().expose(), made.expose());
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         for bad in ["", "short\n", "with spaces in the middle"] {
             std::fs::write(&path, bad).unwrap();
-            assert!(Token::of_file(&path).is_err(), "{bad}");
+            assert!(BearerToken::of_file(&path).is_err(), "{bad}");
         }
         std::fs::write(&path, made.expose()).unwrap();
         for mode in [0o640, 0o604, 0o620] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            assert!(Token::of_file(&path).unwrap_err().to_string().contains("chmod"), "{mode:o}");
+            assert!(
+                BearerToken::of_file(&path).unwrap_err().to_string().contains("chmod"),
+                "{mode:o}"
+            );
         }
         std::fs::remove_dir_all(folder).unwrap();
-        assert_ne!(Token::random().unwrap().expose(), made.expose());
+        assert_ne!(BearerToken::random().unwrap().expose(), made.expose());
         assert!(!format!("{made:?}").contains(made.expose()));
     }
 
     #[test]
     fn only_the_whole_token_is_right() {
-        let token = Token::parse("0123456789abcdef").unwrap();
+        let token = BearerToken::parse("0123456789abcdef").unwrap();
         let is_shown = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, text.parse().unwrap());

@@ -6,7 +6,7 @@ use axum::routing::get;
 
 use super::Metrics;
 use crate::http::{HttpAddress, HttpServer};
-use tickwire_host::Error;
+use tickwire_host::HostError;
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -26,7 +26,7 @@ impl Metrics {
     ///
     /// # Errors
     /// As [`HttpServer::serve`].
-    pub fn serve(&self, address: HttpAddress) -> Result<HttpServer, Error> {
+    pub fn serve(&self, address: HttpAddress) -> Result<HttpServer, HostError> {
         HttpServer::serve(address, self.routes().fallback(elsewhere))
     }
 }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpStream};
-    use tickwire_host::Action;
+    use tickwire_host::SystemOperation;
 
     fn get(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -59,6 +59,6 @@ mod tests {
         assert!(text.contains("tickwire_test_served_pages_total{} 3\n"), "{text}");
         assert!(get(address, "/").contains("404"));
         let taken = Metrics::new().serve(HttpAddress(address)).err().unwrap();
-        assert_eq!(taken.action, Action::Bind);
+        assert_eq!(taken.action, SystemOperation::Bind);
     }
 }

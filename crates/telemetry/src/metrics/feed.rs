@@ -1,12 +1,15 @@
 //! Publishes the counters of a feed handler, its sockets and its loop.
 
 use tickwire_feed::arbiter::{Arbiter, ArbiterCounters, Line, LineCounters};
-use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, PacketHandler, Source};
+use tickwire_feed::handler::{
+    FeedLine, HandlerCounters, HandlerView, InputCounters, PacketHandler,
+};
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 use tickwire_feed::replay::ReplayCounters;
 
 use super::names::{
-    ARBITER, EVENTS, EventCount, INPUT, LINE, MESSAGES, Named, RECORD, RECOVERY, REPLAY, SOCKET,
+    ARBITER, EVENTS, EventCount, INPUT, LINE, MESSAGES, NamedCounter, RECORD, RECOVERY, REPLAY,
+    SOCKET,
 };
 use super::{Counter, Distribution, Gauge, Metrics, SecondsGauge};
 use tickwire_net::log::EventCounters;
@@ -27,13 +30,13 @@ struct Counted<C> {
 }
 
 /// The counters of one kind.
-struct Group<C> {
+struct CounterGroup<C> {
     counters: Vec<Counted<C>>,
 }
 
-impl<C: 'static> Group<C> {
-    fn new(metrics: &Metrics, named: &'static [Named<C>], labels: &[(&str, &str)]) -> Self {
-        let counter = |named: &Named<C>| Counted {
+impl<C: 'static> CounterGroup<C> {
+    fn new(metrics: &Metrics, named: &'static [NamedCounter<C>], labels: &[(&str, &str)]) -> Self {
+        let counter = |named: &NamedCounter<C>| Counted {
             counter: metrics.counter(named.name, named.help, labels),
             count: named.count,
         };
@@ -49,8 +52,8 @@ impl<C: 'static> Group<C> {
 
 /// The counters of one socket and its line.
 struct LineMetrics {
-    source: Source,
-    socket: Group<ReceiverCounters>,
+    source: FeedLine,
+    socket: CounterGroup<ReceiverCounters>,
     /// Metrics of a line of the incremental feed; only these lines are arbitrated.
     line: Option<ArbitratedMetrics>,
     age: SecondsGauge,
@@ -59,7 +62,7 @@ struct LineMetrics {
 
 /// Metrics of the arbiter for one line.
 struct ArbitratedMetrics {
-    counters: Group<LineCounters>,
+    counters: CounterGroup<LineCounters>,
     lost: Gauge,
     /// Largest distance in sequence numbers by which a packet arrived behind a higher one.
     out_of_order_max: Gauge,
@@ -71,7 +74,7 @@ struct ArbitratedMetrics {
 /// when [`is_due`](Self::is_due) returns true.
 pub struct ArbitrationMetrics {
     lines: Vec<LineMetrics>,
-    arbiter: Group<ArbiterCounters>,
+    arbiter: CounterGroup<ArbiterCounters>,
     heartbeat_interval: SecondsGauge,
     held: Gauge,
     held_max: Gauge,
@@ -83,9 +86,9 @@ pub struct ArbitrationMetrics {
 /// [`publish`](Self::publish) when [`is_due`](Self::is_due) returns true.
 pub struct FeedMetrics {
     arbitration: ArbitrationMetrics,
-    inputs: Vec<(Source, Group<InputCounters>)>,
-    messages: Group<HandlerCounters>,
-    recovery: Group<RecoveryCounters>,
+    inputs: Vec<(FeedLine, CounterGroup<InputCounters>)>,
+    messages: CounterGroup<HandlerCounters>,
+    recovery: CounterGroup<RecoveryCounters>,
     events: Vec<(Counter, EventCount)>,
     /// 1 while new templates wait for a reset.
     staged: Gauge,
@@ -95,13 +98,13 @@ pub struct FeedMetrics {
 }
 
 /// Publishes the counters of a replay service.
-pub struct ReplayMetrics(Group<ReplayCounters>);
+pub struct ReplayMetrics(CounterGroup<ReplayCounters>);
 
 impl ReplayMetrics {
     /// Registers the counters. If the process has several channels, `channel` becomes a label.
     pub fn new(metrics: &Metrics, channel: Option<&str>) -> Self {
         let labels: Vec<(&str, &str)> = channel.map(|name| ("channel", name)).into_iter().collect();
-        Self(Group::new(metrics, &REPLAY, &labels))
+        Self(CounterGroup::new(metrics, &REPLAY, &labels))
     }
 
     /// Publishes the counters.
@@ -113,7 +116,7 @@ impl ReplayMetrics {
 /// Counters of a channel.
 pub struct FeedCounts<'c> {
     /// The sockets, each with its line.
-    pub inputs: Vec<(Source, &'c Receiver)>,
+    pub inputs: Vec<(FeedLine, &'c Receiver)>,
     /// The counters of the feed handler.
     pub handler: HandlerView<'c>,
     /// Numbers of market events by kind.
@@ -123,7 +126,7 @@ pub struct FeedCounts<'c> {
 impl FeedMetrics {
     /// Returns the delays of a line's packets, from the kernel's timestamp until the packet is read; `None` if the line
     /// has no socket.
-    pub fn delays(&self, source: Source) -> Option<Distribution> {
+    pub fn delays(&self, source: FeedLine) -> Option<Distribution> {
         let line = self.arbitration.lines.iter().find(|line| line.source == source)?;
         Some(line.delay.clone())
     }
@@ -133,13 +136,14 @@ impl FeedMetrics {
     pub fn new(
         metrics: &Metrics,
         channel: Option<&str>,
-        sources: impl IntoIterator<Item = Source>,
+        sources: impl IntoIterator<Item = FeedLine>,
     ) -> Self {
-        let sources: Vec<Source> = sources.into_iter().collect();
+        let sources: Vec<FeedLine> = sources.into_iter().collect();
         let arbitration = ArbitrationMetrics::new(metrics, channel, sources.iter().copied());
         let channel: Vec<(&str, &str)> =
             channel.map(|name| ("channel", name)).into_iter().collect();
-        let input = |source| (source, Group::new(metrics, &INPUT, &labels_of(&channel, source)));
+        let input =
+            |source| (source, CounterGroup::new(metrics, &INPUT, &labels_of(&channel, source)));
         let with = |name, value| [&channel[..], &[(name, value)]].concat();
         let event = |(kind, count)| {
             let help = "Trades, statistics, statuses and definitions in messages";
@@ -150,8 +154,8 @@ impl FeedMetrics {
         Self {
             arbitration,
             inputs: sources.into_iter().map(input).collect(),
-            messages: Group::new(metrics, &MESSAGES, &channel),
-            recovery: Group::new(metrics, &RECOVERY, &channel),
+            messages: CounterGroup::new(metrics, &MESSAGES, &channel),
+            recovery: CounterGroup::new(metrics, &RECOVERY, &channel),
             events: EVENTS.into_iter().map(event).collect(),
             staged: metrics.gauge(
                 "decode_waiting_templates",
@@ -207,7 +211,7 @@ impl ArbitrationMetrics {
     pub fn new(
         metrics: &Metrics,
         channel: Option<&str>,
-        sources: impl IntoIterator<Item = Source>,
+        sources: impl IntoIterator<Item = FeedLine>,
     ) -> Self {
         let channel: Vec<(&str, &str)> =
             channel.map(|name| ("channel", name)).into_iter().collect();
@@ -217,7 +221,7 @@ impl ArbitrationMetrics {
         let held_max = "Largest number of packets held at the same time";
         Self {
             lines: lines.collect(),
-            arbiter: Group::new(metrics, &ARBITER, &channel),
+            arbiter: CounterGroup::new(metrics, &ARBITER, &channel),
             heartbeat_interval: metrics.seconds(
                 "feed_heartbeat_interval",
                 heartbeat_interval,
@@ -241,7 +245,7 @@ impl ArbitrationMetrics {
     }
 
     /// Publishes the counters as of `now_ns` on the monotonic clock; once per second, publishes the distributions too.
-    pub fn publish(&mut self, now_ns: u64, inputs: &[(Source, &Receiver)], arbiter: &Arbiter) {
+    pub fn publish(&mut self, now_ns: u64, inputs: &[(FeedLine, &Receiver)], arbiter: &Arbiter) {
         self.published_ns = now_ns;
         let times_are_due = self.times_are_due(now_ns);
         if times_are_due {
@@ -264,32 +268,32 @@ impl ArbitrationMetrics {
 }
 
 /// Returns the labels of a line: its channel if that has a name, its feed and its letter.
-fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: Source) -> Vec<(&'c str, &'c str)> {
+fn labels_of<'c>(channel: &[(&'c str, &'c str)], source: FeedLine) -> Vec<(&'c str, &'c str)> {
     let (feed, line) = match source {
-        Source::Definitions(line) => ("definitions", line),
-        Source::Incremental(line) => ("incremental", line),
-        Source::Snapshot(line) => ("snapshot", line),
+        FeedLine::Definitions(line) => ("definitions", line),
+        FeedLine::Incremental(line) => ("incremental", line),
+        FeedLine::Snapshot(line) => ("snapshot", line),
     };
     let name = if line == Line::A { "a" } else { "b" };
     [channel, &[("feed", feed), ("line", name)]].concat()
 }
 
 impl LineMetrics {
-    fn new(metrics: &Metrics, channel: &[(&str, &str)], source: Source) -> Self {
+    fn new(metrics: &Metrics, channel: &[(&str, &str)], source: FeedLine) -> Self {
         let labels = labels_of(channel, source);
         let help = "Sequence numbers, delivered or declared lost, that the line has not received";
-        let is_arbitrated = matches!(source, Source::Incremental(_));
+        let is_arbitrated = matches!(source, FeedLine::Incremental(_));
         let excluded = "1 while packets that only this line has are not delivered";
         let out_of_order = "Largest distance of an out-of-order packet below the highest sequence number of its line";
         let arbitrated = || ArbitratedMetrics {
-            counters: Group::new(metrics, &LINE, &labels),
+            counters: CounterGroup::new(metrics, &LINE, &labels),
             lost: metrics.gauge("feed_lost_seq_nums", help, &labels),
             out_of_order_max: metrics.gauge("feed_out_of_order_max", out_of_order, &labels),
             excluded: metrics.gauge("feed_line_excluded", excluded, &labels),
         };
         Self {
             source,
-            socket: Group::new(metrics, &SOCKET, &labels),
+            socket: CounterGroup::new(metrics, &SOCKET, &labels),
             line: is_arbitrated.then(arbitrated),
             age: metrics.seconds(
                 "feed_line_age",
@@ -307,7 +311,7 @@ impl LineMetrics {
     fn publish(&self, now_ns: u64, receiver: &Receiver, arbiter: &Arbiter) {
         self.socket.publish(&receiver.counters());
         self.age.set_ns(now_ns.saturating_sub(receiver.last_packet_ns()));
-        if let (Some(arbitrated), Source::Incremental(line)) = (&self.line, self.source) {
+        if let (Some(arbitrated), FeedLine::Incremental(line)) = (&self.line, self.source) {
             let counters = arbiter.line_counters(line);
             arbitrated.counters.publish(&counters);
             arbitrated.lost.set(counters.lost);
@@ -320,7 +324,7 @@ impl LineMetrics {
 /// Publishes the counters of a receive loop: those of its clock and its recorder.
 pub struct LoopMetrics {
     clock_steps: Counter,
-    recording: Group<RecordCounters>,
+    recording: CounterGroup<RecordCounters>,
     waited: SecondsGauge,
 }
 
@@ -332,7 +336,7 @@ impl LoopMetrics {
         let waited = "Time that reception has waited for the disk";
         Self {
             clock_steps: metrics.counter("net_clock_steps", steps, &labels),
-            recording: Group::new(metrics, &RECORD, &labels),
+            recording: CounterGroup::new(metrics, &RECORD, &labels),
             waited: metrics.seconds("record_waited", waited, &labels),
         }
     }

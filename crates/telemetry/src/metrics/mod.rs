@@ -33,7 +33,7 @@ use crate::http::unauthorized_requests;
 
 /// Labels and their values.
 type Labels = Vec<(String, String)>;
-type Counters = Family<Labels, counter::Counter<u64, AtomicU64>>;
+type CounterFamily = Family<Labels, counter::Counter<u64, AtomicU64>>;
 type Gauges = Family<Labels, gauge::Gauge<i64, AtomicI64>>;
 type Seconds = Family<Labels, gauge::Gauge<f64, AtomicU64>>;
 type Distributions = Family<Labels, Distribution>;
@@ -79,12 +79,12 @@ impl SecondsGauge {
 /// Metrics by name. Clones refer to the same set.
 #[derive(Clone, Default)]
 pub struct Metrics {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<MetricsState>>,
 }
 
-struct Inner {
+struct MetricsState {
     registry: Registry,
-    counters: BTreeMap<String, Counters>,
+    counters: BTreeMap<String, CounterFamily>,
     gauges: BTreeMap<String, Gauges>,
     seconds: BTreeMap<String, Seconds>,
     distributions: BTreeMap<String, Distributions>,
@@ -92,7 +92,7 @@ struct Inner {
     unauthorized: Counter,
 }
 
-impl Default for Inner {
+impl Default for MetricsState {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("tickwire");
         let memory = gauge::Gauge::default();
@@ -127,16 +127,16 @@ impl Metrics {
 
     /// Locks the set. No operation fails half-way while it holds the lock, so the set is consistent even if the lock is
     /// poisoned.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, MetricsState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the counter `tickwire_<name>_total` with these labels; the same name and labels return the same counter.
     /// `name` consists of part, what and unit, such as `feed_received_packets`. The `help` of the first call applies.
     pub fn counter(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Counter {
-        let Inner { registry, counters, .. } = &mut *self.lock();
+        let MetricsState { registry, counters, .. } = &mut *self.lock();
         let family = counters.entry(name.to_owned()).or_insert_with(|| {
-            let family = Counters::default();
+            let family = CounterFamily::default();
             registry.register(name, help, family.clone());
             family
         });
@@ -145,7 +145,7 @@ impl Metrics {
 
     /// Returns the gauge `tickwire_<name>` with these labels.
     pub fn gauge(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Gauge {
-        let Inner { registry, gauges, .. } = &mut *self.lock();
+        let MetricsState { registry, gauges, .. } = &mut *self.lock();
         let family = gauges.entry(name.to_owned()).or_insert_with(|| {
             let family = Gauges::default();
             registry.register(name, help, family.clone());
@@ -156,7 +156,7 @@ impl Metrics {
 
     /// Returns the gauge `tickwire_<name>_seconds` with these labels.
     pub fn seconds(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> SecondsGauge {
-        let Inner { registry, seconds, .. } = &mut *self.lock();
+        let MetricsState { registry, seconds, .. } = &mut *self.lock();
         let family = seconds.entry(name.to_owned()).or_insert_with(|| {
             let family = Seconds::default();
             registry.register_with_unit(name, help, Unit::Seconds, family.clone());
@@ -167,7 +167,7 @@ impl Metrics {
 
     /// Returns the distribution `tickwire_<name>_seconds` with these labels.
     pub fn distribution(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Distribution {
-        let Inner { registry, distributions, .. } = &mut *self.lock();
+        let MetricsState { registry, distributions, .. } = &mut *self.lock();
         let family = distributions.entry(name.to_owned()).or_insert_with(|| {
             let family = Distributions::default();
             registry.register_with_unit(name, help, Unit::Seconds, family.clone());

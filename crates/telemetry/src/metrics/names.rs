@@ -10,7 +10,7 @@ use tickwire_net::multicast::ReceiverCounters;
 use tickwire_net::record::RecordCounters;
 
 /// A count: its name, its help text, and the function that reads it from the counters.
-pub(super) struct Named<C> {
+pub(super) struct NamedCounter<C> {
     pub(super) name: &'static str,
     pub(super) help: &'static str,
     pub(super) count: fn(&C) -> u64,
@@ -18,11 +18,11 @@ pub(super) struct Named<C> {
 
 macro_rules! named {
     ($($name:literal, $help:literal, $count:expr;)*) => {
-        [$(Named { name: $name, help: $help, count: $count }),*]
+        [$(NamedCounter { name: $name, help: $help, count: $count }),*]
     };
 }
 
-pub(super) const SOCKET: [Named<ReceiverCounters>; 7] = named! {
+pub(super) const SOCKET: [NamedCounter<ReceiverCounters>; 7] = named! {
     "net_received_packets", "Packets received", |c| c.packets;
     "net_received_bytes", "Bytes received", |c| c.bytes;
     "net_dropped_packets", "Packets the kernel dropped: the receive buffer was full",
@@ -34,13 +34,13 @@ pub(super) const SOCKET: [Named<ReceiverCounters>; 7] = named! {
     "net_refused_packets", "Packets refused by AF_XDP: wrong lengths or checksums", |c| c.refused;
 };
 
-pub(super) const INPUT: [Named<InputCounters>; 3] = named! {
+pub(super) const INPUT: [NamedCounter<InputCounters>; 3] = named! {
     "feed_malformed_packets", "Packets with wrong framing", |c| c.malformed;
     "feed_no_seq_num_packets", "Packets dropped because they have no sequence number", |c| c.no_seq_num;
     "feed_unnumbered_packets", "Packets whose messages have no sequence number", |c| c.unnumbered;
 };
 
-pub(super) const LINE: [Named<LineCounters>; 11] = named! {
+pub(super) const LINE: [NamedCounter<LineCounters>; 11] = named! {
     "feed_first_packets", "Packets that were the first with their sequence number, in time", |c| c.first;
     "feed_duplicate_packets", "Packets whose sequence number was already received", |c| c.duplicate;
     "feed_replacement_packets", "Packets used because the first copy could not be decoded",
@@ -57,14 +57,14 @@ pub(super) const LINE: [Named<LineCounters>; 11] = named! {
         |c| c.not_polled;
 };
 
-pub(super) const ARBITER: [Named<ArbiterCounters>; 4] = named! {
+pub(super) const ARBITER: [NamedCounter<ArbiterCounters>; 4] = named! {
     "feed_delivered_packets", "Packets delivered in order", |c| c.delivered;
     "feed_declared_gaps", "Gaps declared", |c| c.gaps;
     "feed_missing_seq_nums", "Sequence numbers in gaps", |c| c.gap_seq_nums;
     "feed_sequence_resets", "Sequence resets", |c| c.resets;
 };
 
-pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
+pub(super) const MESSAGES: [NamedCounter<HandlerCounters>; 14] = named! {
     "decode_messages", "Messages decoded", |c| c.messages.decoded;
     "decode_failed_packets", "Packets in which a message could not be decoded",
         |c| c.messages.undecodable;
@@ -102,7 +102,7 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
         |c| c.replacements;
 };
 
-pub(super) const RECOVERY: [Named<RecoveryCounters>; 16] = named! {
+pub(super) const RECOVERY: [NamedCounter<RecoveryCounters>; 16] = named! {
     "book_applied_updates", "Updates applied to books", |c| c.applied;
     "book_held_updates", "Updates that waited for a snapshot", |c| c.held;
     "book_dropped_updates", "Updates dropped because too many waited", |c| c.dropped;
@@ -127,7 +127,7 @@ pub(super) const RECOVERY: [Named<RecoveryCounters>; 16] = named! {
         |c| c.too_many_instruments;
 };
 
-pub(super) const REPLAY: [Named<ReplayCounters>; 5] = named! {
+pub(super) const REPLAY: [NamedCounter<ReplayCounters>; 5] = named! {
     "replay_accepted_gaps", "Gaps requested from the replay service", |c| c.gaps;
     "replay_sent_requests", "Requests to the replay service", |c| c.requests;
     "replay_received_messages", "Messages that the replay service sent again", |c| c.replayed;
@@ -147,7 +147,7 @@ pub(super) const EVENTS: [(&str, EventCount); 5] = [
     ("other", |c| c.others),
 ];
 
-pub(super) const RECORD: [Named<RecordCounters>; 6] = named! {
+pub(super) const RECORD: [NamedCounter<RecordCounters>; 6] = named! {
     "record_written_datagrams", "Datagrams in files", |c| c.recorded;
     "record_lost_datagrams", "Datagrams not recorded because the disk was too slow or full",
         |c| c.unrecorded;

@@ -1,9 +1,9 @@
 //! The text of a cell.
 
 use crate::digits::{push_integer, push_last, push_unsigned};
-use crate::json::{Form, push_record};
+use crate::json::{JsonForm, push_record};
 use crate::scalar::{self, Dialect, push_scalar};
-use crate::source::{Source, push_plain};
+use crate::source::{FieldAccess, push_plain};
 use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 
@@ -14,31 +14,31 @@ const POWERS: [u64; PLACES_MAX as usize + 1] =
 
 /// Appends a field's value; nothing if it is absent.
 #[inline]
-pub(super) fn push_source(out: &mut Vec<u8>, record: Record<'_>, source: &Source) {
+pub(super) fn push_source(out: &mut Vec<u8>, record: Record<'_>, source: &FieldAccess) {
     match source {
-        Source::UInt(slot) => {
+        FieldAccess::UInt(slot) => {
             if let Some(value) = record.read(slot) {
                 push_unsigned(out, value);
             }
         }
-        Source::Int(slot) => {
+        FieldAccess::Int(slot) => {
             if let Some(value) = record.read(slot) {
                 push_integer(out, value);
             }
         }
-        Source::Decimal(slot) => {
+        FieldAccess::Decimal(slot) => {
             if let Some(value) = record.read(slot) {
                 push_decimal(out, value);
             }
         }
-        Source::Text(slot, index) => {
+        FieldAccess::Text(slot, index) => {
             if let Some(bytes) = record.read(slot)
                 && !push_text(out, bytes)
             {
                 push_field(out, record, *index);
             }
         }
-        Source::Other(index) => push_field(out, record, *index),
+        FieldAccess::Other(index) => push_field(out, record, *index),
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldVal
         FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) if push_text(out, bytes) => {}
         FieldValue::Dynamic(_, inner) => {
             let mut json = Vec::new();
-            push_record(&mut json, inner, Form::Named);
+            push_record(&mut json, inner, JsonForm::Named);
             push_quoted(out, &String::from_utf8_lossy(&json));
         }
         value => {

@@ -6,48 +6,48 @@
 //! cells of the entry.
 
 use super::cell::{push_quoted, push_source, push_value};
-use super::{Column, Columns, Origin, push_fixed};
+use super::{CsvColumn, CsvColumns, CsvMessage, push_fixed};
 use crate::Fields;
 use crate::digits::push_unsigned;
 use crate::literal::Literal;
-use crate::source::Source;
+use crate::source::FieldAccess;
 use std::ops::Range;
 use tickwire_fast::{Entries, FieldHandle, Program, Record, Repeated, SegmentRef, Slot, Storage};
 
 /// The row layout of a template.
-pub(super) struct Flat {
+pub(super) struct FlatLayout {
     sequence: Option<Slot<Repeated>>,
     /// Runs of adjacent columns that the rows of a message share.
-    shared: Vec<Run>,
+    shared: Vec<CellRun>,
     /// The row of an entry among several.
-    row: Run,
+    row: CellRun,
     /// The row of the only entry of a message: no cell is copied.
-    single: Run,
+    single: CellRun,
     /// The row of a message without entries.
-    lone: Run,
+    lone: CellRun,
 }
 
 /// A contiguous part of a row.
 #[derive(Default)]
-struct Run {
-    parts: Vec<Part>,
+struct CellRun {
+    parts: Vec<RowPart>,
     end: Literal,
 }
 
 /// A cell with the text before it.
-struct Part {
+struct RowPart {
     lead: Literal,
-    cell: Cell,
+    cell: CsvCell,
 }
 
 #[derive(Clone, Copy)]
-enum Cell {
+enum CsvCell {
     /// A column that precedes the fields.
-    Fixed(Column),
+    Fixed(CsvColumn),
     /// A field of the message.
-    Field(Source),
+    Field(FieldAccess),
     /// A field of the entry.
-    EntryField(Source),
+    EntryField(FieldAccess),
     /// The index of the entry.
     Entry,
     /// A run of columns that the rows of a message share, by index.
@@ -55,27 +55,27 @@ enum Cell {
 }
 
 /// The parts of a row, in order.
-enum Token {
+enum RowToken {
     Text(Vec<u8>),
     /// A cell that is equal in all rows of a message.
-    OfMessage(Cell),
-    OfEntry(Cell),
+    OfMessage(CsvCell),
+    OfEntry(CsvCell),
 }
 
 /// Text that all rows of a message share, one range per run of constant cells.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedCells {
     text: Vec<u8>,
     runs: Vec<Range<usize>>,
 }
 
-impl Flat {
+impl FlatLayout {
     /// Returns the row layout of a template; `None` if the template does not have this form.
     pub(super) fn of(
         program: &Program,
         template: usize,
-        columns: &Columns,
-        fixed: &[Column],
+        columns: &CsvColumns,
+        fixed: &[CsvColumn],
         fields: &Fields,
     ) -> Option<Self> {
         let root = program.templates()[template].segment;
@@ -99,10 +99,10 @@ impl Flat {
             }
         }
         let tokens = |has_entry| tokens(program, template, fixed, &cells, has_entry);
-        let lone = Run::of(tokens(false), &mut None);
+        let lone = CellRun::of(tokens(false), &mut None);
         let mut shared = Some(Vec::new());
-        let row = Run::of(tokens(true), &mut shared);
-        let single = Run::of(tokens(true), &mut None);
+        let row = CellRun::of(tokens(true), &mut shared);
+        let single = CellRun::of(tokens(true), &mut None);
         Some(Self { sequence, shared: shared.unwrap_or_default(), row, single, lone })
     }
 
@@ -110,8 +110,8 @@ impl Flat {
     pub(super) fn push<E>(
         &self,
         out: &mut Vec<u8>,
-        origin: &Origin<'_>,
-        shared: &mut Shared,
+        origin: &CsvMessage<'_>,
+        shared: &mut SharedCells,
         mut flush: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         let root = origin.message.root();
@@ -154,7 +154,7 @@ fn shown<'p>(
     shown.map(move |(index, _)| FieldHandle { segment, index })
 }
 
-impl Columns {
+impl CsvColumns {
     /// Assigns a column to a field; `None` if another field already has it.
     fn take(
         &self,
@@ -172,37 +172,37 @@ impl Columns {
 fn tokens(
     program: &Program,
     template: usize,
-    fixed: &[Column],
+    fixed: &[CsvColumn],
     cells: &[Option<FieldHandle>],
     has_entry: bool,
-) -> Vec<Token> {
+) -> Vec<RowToken> {
     let template = &program.templates()[template];
     let root = template.segment;
     let mut tokens = Vec::new();
     for &column in fixed {
         let mut text = Vec::new();
         match column {
-            Column::Entry if has_entry => tokens.push(Token::OfEntry(Cell::Entry)),
-            Column::Entry => {}
-            Column::TemplateId => {
+            CsvColumn::Entry if has_entry => tokens.push(RowToken::OfEntry(CsvCell::Entry)),
+            CsvColumn::Entry => {}
+            CsvColumn::TemplateId => {
                 template.id.iter().for_each(|id| push_unsigned(&mut text, id.0.into()));
-                tokens.push(Token::Text(text));
+                tokens.push(RowToken::Text(text));
             }
-            Column::TemplateName => {
+            CsvColumn::TemplateName => {
                 push_quoted(&mut text, &template.name.local);
-                tokens.push(Token::Text(text));
+                tokens.push(RowToken::Text(text));
             }
-            _ => tokens.push(Token::OfMessage(Cell::Fixed(column))),
+            _ => tokens.push(RowToken::OfMessage(CsvCell::Fixed(column))),
         }
-        tokens.push(Token::Text(b",".to_vec()));
+        tokens.push(RowToken::Text(b",".to_vec()));
     }
     for &cell in cells {
         tokens.extend(cell.and_then(|handle| token(program, root, handle, has_entry)));
-        tokens.push(Token::Text(b",".to_vec()));
+        tokens.push(RowToken::Text(b",".to_vec()));
     }
     // The end of the row replaces the comma after the last cell.
     tokens.pop();
-    tokens.push(Token::Text(b"\n".to_vec()));
+    tokens.push(RowToken::Text(b"\n".to_vec()));
     tokens
 }
 
@@ -213,7 +213,7 @@ fn token(
     root: SegmentRef,
     handle: FieldHandle,
     has_entry: bool,
-) -> Option<Token> {
+) -> Option<RowToken> {
     let field = &program.fields_of(handle.segment)[handle.index];
     let is_of_message = handle.segment == root;
     if !is_of_message && !has_entry {
@@ -222,24 +222,24 @@ fn token(
     if let (Storage::Constant(_), Some(value)) = (&field.storage, field.constant()) {
         let mut text = Vec::new();
         push_value(&mut text, field, value);
-        return Some(Token::Text(text));
+        return Some(RowToken::Text(text));
     }
-    let source = Source::of(program, handle);
+    let source = FieldAccess::of(program, handle);
     Some(match is_of_message {
-        true => Token::OfMessage(Cell::Field(source)),
-        false => Token::OfEntry(Cell::EntryField(source)),
+        true => RowToken::OfMessage(CsvCell::Field(source)),
+        false => RowToken::OfEntry(CsvCell::EntryField(source)),
     })
 }
 
-impl Run {
+impl CellRun {
     /// Creates a run of tokens. If `shared` is given, cells of the message become runs in it.
-    fn of(tokens: Vec<Token>, shared: &mut Option<Vec<Self>>) -> Self {
-        let (mut run, mut inner) = (Draft::default(), Draft::default());
+    fn of(tokens: Vec<RowToken>, shared: &mut Option<Vec<Self>>) -> Self {
+        let (mut run, mut inner) = (CellRunDraft::default(), CellRunDraft::default());
         for token in tokens {
             match token {
-                Token::Text(text) => inner.text.extend_from_slice(&text),
-                Token::OfMessage(cell) => inner.cell(cell),
-                Token::OfEntry(cell) => {
+                RowToken::Text(text) => inner.text.extend_from_slice(&text),
+                RowToken::OfMessage(cell) => inner.cell(cell),
+                RowToken::OfEntry(cell) => {
                     run.append(std::mem::take(&mut inner), shared.as_mut());
                     run.cell(cell);
                 }
@@ -252,26 +252,26 @@ impl Run {
     fn push(
         &self,
         out: &mut Vec<u8>,
-        origin: &Origin<'_>,
+        origin: &CsvMessage<'_>,
         root: Record<'_>,
         entry: Option<(usize, Record<'_>)>,
-        shared: &Shared,
+        shared: &SharedCells,
     ) {
-        for Part { lead, cell } in &self.parts {
+        for RowPart { lead, cell } in &self.parts {
             lead.push(out);
             // One call of `push_source`, so that it is inlined.
             let (source, record) = match cell {
-                Cell::Field(source) => (source, Some(root)),
-                Cell::EntryField(source) => (source, entry.map(|(_, record)| record)),
-                Cell::Fixed(column) => {
+                CsvCell::Field(source) => (source, Some(root)),
+                CsvCell::EntryField(source) => (source, entry.map(|(_, record)| record)),
+                CsvCell::Fixed(column) => {
                     push_fixed(out, *column, origin, &[]);
                     continue;
                 }
-                Cell::Entry => {
+                CsvCell::Entry => {
                     entry.iter().for_each(|&(index, _)| push_unsigned(out, index as u64));
                     continue;
                 }
-                Cell::Shared(run) => {
+                CsvCell::Shared(run) => {
                     out.extend_from_slice(&shared.text[shared.runs[*run].clone()]);
                     continue;
                 }
@@ -286,28 +286,28 @@ impl Run {
 
 /// A run under construction.
 #[derive(Default)]
-struct Draft {
-    parts: Vec<Part>,
+struct CellRunDraft {
+    parts: Vec<RowPart>,
     /// Text after the last part.
     text: Vec<u8>,
 }
 
-impl Draft {
-    fn cell(&mut self, cell: Cell) {
+impl CellRunDraft {
+    fn cell(&mut self, cell: CsvCell) {
         let lead = Literal::new(&std::mem::take(&mut self.text));
-        self.parts.push(Part { lead, cell });
+        self.parts.push(RowPart { lead, cell });
     }
 
     /// Appends a run of text and cells of the message, directly or, if `shared` is given, as a
     /// shared run.
-    fn append(&mut self, run: Self, shared: Option<&mut Vec<Run>>) {
+    fn append(&mut self, run: Self, shared: Option<&mut Vec<CellRun>>) {
         match shared {
             Some(shared) if !run.parts.is_empty() => {
                 shared.push(run.finish());
-                self.cell(Cell::Shared(shared.len() - 1));
+                self.cell(CsvCell::Shared(shared.len() - 1));
             }
             _ => {
-                for Part { lead, cell } in run.parts {
+                for RowPart { lead, cell } in run.parts {
                     lead.push(&mut self.text);
                     self.cell(cell);
                 }
@@ -316,7 +316,7 @@ impl Draft {
         }
     }
 
-    fn finish(self) -> Run {
-        Run { parts: self.parts, end: Literal::new(&self.text) }
+    fn finish(self) -> CellRun {
+        CellRun { parts: self.parts, end: Literal::new(&self.text) }
     }
 }

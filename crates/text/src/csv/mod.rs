@@ -6,7 +6,7 @@ mod flat;
 use crate::digits::push_unsigned;
 use crate::{Fields, Header, MessageWriter};
 use cell::{push_field, push_quoted};
-use flat::{Flat, Shared};
+use flat::{FlatLayout, SharedCells};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const ROWS_BYTES: usize = 64 << 10;
 
 /// A column that precedes the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum CsvColumn {
     /// `pkt`: index of the packet.
     Packet,
     /// `off`: offset of the message.
@@ -41,7 +41,7 @@ pub enum Column {
     Entry,
 }
 
-impl Column {
+impl CsvColumn {
     /// Columns for messages of a capture.
     pub const CAPTURE: &[Self] = &[
         Self::Packet,
@@ -75,20 +75,20 @@ pub struct Csv<W> {
     out: W,
     /// Rows that are not written yet; empty between two messages.
     rows: Vec<u8>,
-    fixed: Vec<Column>,
-    columns: Columns,
-    cells: Vec<Cell>,
+    fixed: Vec<CsvColumn>,
+    columns: CsvColumns,
+    cells: Vec<CellText>,
     /// The indexes of the entries around the row, outermost first.
     entry: Vec<usize>,
     fields: Fields,
     /// Row layouts by template, of the program of the last message.
-    flats: Option<(Arc<Program>, Vec<Option<Flat>>)>,
-    shared: Shared,
+    flats: Option<(Arc<Program>, Vec<Option<FlatLayout>>)>,
+    shared: SharedCells,
 }
 
 /// The column of each field.
 #[derive(Default)]
-struct Columns {
+struct CsvColumns {
     paths: Vec<String>,
     of_path: HashMap<String, usize>,
     /// Column by field.
@@ -97,7 +97,7 @@ struct Columns {
 
 /// The text of a column in the current row.
 #[derive(Clone, Default)]
-struct Cell {
+struct CellText {
     present: bool,
     text: Vec<u8>,
 }
@@ -111,7 +111,7 @@ impl<W: Write> Csv<W> {
         out: W,
         program: &Program,
         templates: &[usize],
-        fixed: &[Column],
+        fixed: &[CsvColumn],
     ) -> io::Result<Self> {
         Self::with_fields(out, program, templates, fixed, &Fields::all())
     }
@@ -124,10 +124,10 @@ impl<W: Write> Csv<W> {
         mut out: W,
         program: &Program,
         templates: &[usize],
-        fixed: &[Column],
+        fixed: &[CsvColumn],
         fields: &Fields,
     ) -> io::Result<Self> {
-        let mut columns = Columns::default();
+        let mut columns = CsvColumns::default();
         for &template in templates {
             columns.add(program, program.templates()[template].segment, fields);
         }
@@ -140,7 +140,7 @@ impl<W: Write> Csv<W> {
         end_row(&mut line);
         out.write_all(&line)?;
         line.clear();
-        let cells = vec![Cell::default(); columns.paths.len()];
+        let cells = vec![CellText::default(); columns.paths.len()];
         Ok(Self {
             out,
             rows: line,
@@ -150,7 +150,7 @@ impl<W: Write> Csv<W> {
             entry: Vec::new(),
             fields: fields.clone(),
             flats: None,
-            shared: Shared::default(),
+            shared: SharedCells::default(),
         })
     }
 
@@ -159,14 +159,15 @@ impl<W: Write> Csv<W> {
         if self.flats.as_ref().is_some_and(|(own, _)| Arc::ptr_eq(own, program)) {
             return;
         }
-        let flat = |template| Flat::of(program, template, &self.columns, &self.fixed, &self.fields);
+        let flat =
+            |template| FlatLayout::of(program, template, &self.columns, &self.fixed, &self.fields);
         let flats = (0..program.templates().len()).map(flat).collect();
         self.flats = Some((program.clone(), flats));
     }
 
     /// Fills the columns of a record and writes a row for each innermost entry of the record; one
     /// row if it has no entries.
-    fn rows(&mut self, origin: &Origin<'_>, record: Record<'_>) -> io::Result<()> {
+    fn rows(&mut self, origin: &CsvMessage<'_>, record: Record<'_>) -> io::Result<()> {
         let mut sequences = Vec::new();
         let mut filled = Vec::new();
         self.fill(record, &mut sequences, &mut filled);
@@ -211,7 +212,7 @@ impl<W: Write> Csv<W> {
         }
     }
 
-    fn row(&mut self, origin: &Origin<'_>) -> io::Result<()> {
+    fn row(&mut self, origin: &CsvMessage<'_>) -> io::Result<()> {
         for &column in &self.fixed {
             push_fixed(&mut self.rows, column, origin, &self.entry);
             self.rows.push(b',');
@@ -238,7 +239,7 @@ fn write_if_many(out: &mut impl Write, rows: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// The message of the rows.
-struct Origin<'m> {
+struct CsvMessage<'m> {
     header: &'m Header<'m>,
     message: &'m Message,
 }
@@ -249,8 +250,8 @@ fn end_row(rows: &mut Vec<u8>) {
     rows.push(b'\n');
 }
 
-fn push_fixed(line: &mut Vec<u8>, column: Column, origin: &Origin<'_>, entry: &[usize]) {
-    let Origin { header, message } = origin;
+fn push_fixed(line: &mut Vec<u8>, column: CsvColumn, origin: &CsvMessage<'_>, entry: &[usize]) {
+    let CsvMessage { header, message } = origin;
     let number = |line: &mut Vec<u8>, value: Option<u64>| {
         if let Some(value) = value {
             push_unsigned(line, value);
@@ -258,19 +259,19 @@ fn push_fixed(line: &mut Vec<u8>, column: Column, origin: &Origin<'_>, entry: &[
     };
     // Writing to a vector does not fail.
     match column {
-        Column::Packet => number(line, header.packet),
-        Column::Offset => number(line, header.offset),
-        Column::TemplateId => number(line, message.template_id().map(|id| id.0.into())),
-        Column::TemplateName => push_quoted(line, message.template_name()),
-        Column::Time => number(line, header.time_ns),
-        Column::Source => header.source.iter().for_each(|source| {
+        CsvColumn::Packet => number(line, header.packet),
+        CsvColumn::Offset => number(line, header.offset),
+        CsvColumn::TemplateId => number(line, message.template_id().map(|id| id.0.into())),
+        CsvColumn::TemplateName => push_quoted(line, message.template_name()),
+        CsvColumn::Time => number(line, header.time_ns),
+        CsvColumn::Source => header.source.iter().for_each(|source| {
             let _ = write!(line, "{source}");
         }),
-        Column::Destination => header.destination.iter().for_each(|destination| {
+        CsvColumn::Destination => header.destination.iter().for_each(|destination| {
             let _ = write!(line, "{destination}");
         }),
-        Column::Line => header.line.iter().for_each(|name| push_quoted(line, name)),
-        Column::Entry => {
+        CsvColumn::Line => header.line.iter().for_each(|name| push_quoted(line, name)),
+        CsvColumn::Entry => {
             for (depth, &index) in entry.iter().enumerate() {
                 if depth > 0 {
                     line.push(b'.');
@@ -284,7 +285,7 @@ fn push_fixed(line: &mut Vec<u8>, column: Column, origin: &Origin<'_>, entry: &[
 impl<W: Write> MessageWriter for Csv<W> {
     fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
         self.follow(message.program());
-        let origin = Origin { header, message };
+        let origin = CsvMessage { header, message };
         // Rows of an earlier message that could not be written.
         self.rows.clear();
         let flat =
@@ -306,7 +307,7 @@ impl<W: Write> MessageWriter for Csv<W> {
     }
 }
 
-impl Columns {
+impl CsvColumns {
     fn add(&mut self, program: &Program, segment: SegmentRef, fields: &Fields) {
         for (index, field) in program.fields_of(segment).iter().enumerate() {
             match field.storage {

@@ -4,12 +4,12 @@ use super::push_string;
 
 /// Writes an object member by member.
 #[derive(Debug)]
-pub struct Members<'o> {
+pub struct ObjectWriter<'o> {
     out: &'o mut Vec<u8>,
     is_first: bool,
 }
 
-impl<'o> Members<'o> {
+impl<'o> ObjectWriter<'o> {
     /// Begins an object at the end of `out`.
     pub fn begin(out: &'o mut Vec<u8>) -> Self {
         out.push(b'{');

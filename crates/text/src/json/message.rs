@@ -4,7 +4,7 @@ use super::{Json, parse_hex};
 use std::fmt;
 use tickwire_fast::template::{Enumeration, FieldType};
 use tickwire_fast::{
-    Code, Decimal, Error, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
+    Code, Decimal, FastError, FieldHandle, MessageBuilder, Program, SegmentRef, Storage, TemplateId,
 };
 
 /// Name of fields that are dynamic template references.
@@ -68,7 +68,7 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 /// Returns an error of the builder as text, without an offset.
-pub fn error_text(program: &Program, error: &Error) -> String {
+pub fn error_text(program: &Program, error: &FastError) -> String {
     let field = error.field().map(|field| format!("field {}: ", program.path(field)));
     let code = error.code().map(|code| format!("{code}: ")).unwrap_or_default();
     format!("{}{code}{}", field.unwrap_or_default(), error.kind().text())
@@ -99,7 +99,7 @@ fn fill(
     builder
         .begin(template)
         .map_err(|error| Mismatch::new(error_text(program, &error)).with_code(error.code()))?;
-    Filler { program, builder }.record(segment, fields)
+    MessageFiller { program, builder }.record(segment, fields)
 }
 
 fn template_of(program: &Program, line: &Json) -> Result<usize, Mismatch> {
@@ -128,12 +128,12 @@ fn template_with_id(program: &Program, member: &str, id: &Json) -> Result<usize,
     })
 }
 
-struct Filler<'f> {
+struct MessageFiller<'f> {
     program: &'f Program,
     builder: &'f mut MessageBuilder,
 }
 
-impl Filler<'_> {
+impl MessageFiller<'_> {
     /// Sets the fields of a record. Members may be in any order; several with the same name are in
     /// template order.
     fn record(&mut self, segment: SegmentRef, fields: &Json) -> Result<(), Mismatch> {
@@ -299,11 +299,11 @@ impl Filler<'_> {
 
     fn call(
         &mut self,
-        call: impl FnOnce(&mut MessageBuilder) -> Result<(), Error>,
+        call: impl FnOnce(&mut MessageBuilder) -> Result<(), FastError>,
     ) -> Result<(), Mismatch> {
         call(self.builder).map_err(|error| {
             let code = error.code().map(|code| format!("{code}: ")).unwrap_or_default();
-            let missing = (error.kind() == tickwire_fast::ErrorKind::MissingValue)
+            let missing = (error.kind() == tickwire_fast::FastErrorKind::MissingValue)
                 .then(|| error.field().map(|field| format!(" ({})", self.program.path(field))));
             let missing = missing.flatten().unwrap_or_default();
             Mismatch::new(format!("{code}{}{missing}", error.kind().text())).with_code(error.code())

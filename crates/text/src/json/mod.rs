@@ -11,9 +11,9 @@ mod text;
 mod value;
 
 pub use hex::parse_hex;
-pub use members::Members;
+pub use members::ObjectWriter;
 pub use message::{Mismatch, build_message, error_text};
-pub(crate) use plan::Plan;
+pub(crate) use plan::JsonPlan;
 pub use text::{push_hex, push_integer, push_string, push_unsigned};
 pub use value::Json;
 
@@ -23,7 +23,7 @@ use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 
 /// The JSON form of values that are not plain numbers or strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum JsonForm {
     /// Absent fields are `null`, enumerations are the name of their element, booleans `true` and
     /// `false`.
     Named,
@@ -32,13 +32,13 @@ pub enum Form {
 }
 
 /// Appends a record as an object, without the fields that a projection left out.
-pub fn push_record(out: &mut Vec<u8>, record: Record<'_>, form: Form) {
+pub fn push_record(out: &mut Vec<u8>, record: Record<'_>, form: JsonForm) {
     out.push(b'{');
     let mut first = true;
     for (field, value) in record.fields() {
         match value {
             FieldValue::Discarded => continue,
-            FieldValue::Absent if form == Form::Wire => continue,
+            FieldValue::Absent if form == JsonForm::Wire => continue,
             _ => {}
         }
         if !first {
@@ -52,7 +52,7 @@ pub fn push_record(out: &mut Vec<u8>, record: Record<'_>, form: Form) {
     out.push(b'}');
 }
 
-fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldValue<'_>, form: Form) {
+fn push_value(out: &mut Vec<u8>, field: &FieldLayout, value: FieldValue<'_>, form: JsonForm) {
     match value {
         FieldValue::Absent | FieldValue::Discarded => out.extend_from_slice(b"null"),
         FieldValue::UInt(value) => push_uint(out, field, value, form),
@@ -88,11 +88,11 @@ fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\"}");
 }
 
-fn push_uint(out: &mut Vec<u8>, field: &FieldLayout, value: u64, form: Form) {
+fn push_uint(out: &mut Vec<u8>, field: &FieldLayout, value: u64, form: JsonForm) {
     match (form, &field.field_type, value) {
-        (Form::Named, Some(FieldType::Boolean), 0) => out.extend_from_slice(b"false"),
-        (Form::Named, Some(FieldType::Boolean), 1) => out.extend_from_slice(b"true"),
-        (Form::Named, Some(FieldType::Enum(enumeration)), _) => {
+        (JsonForm::Named, Some(FieldType::Boolean), 0) => out.extend_from_slice(b"false"),
+        (JsonForm::Named, Some(FieldType::Boolean), 1) => out.extend_from_slice(b"true"),
+        (JsonForm::Named, Some(FieldType::Enum(enumeration)), _) => {
             match element_name(enumeration, value) {
                 Some(name) => push_string(out, name),
                 None => push_unsigned(out, value),

@@ -1,13 +1,13 @@
 //! The layout of the JSON objects of a program's records, computed once.
 
-use super::{Form, push_decimal, push_integer, push_string, push_unsigned, push_value};
+use super::{JsonForm, push_decimal, push_integer, push_string, push_unsigned, push_value};
 use crate::Fields;
 use crate::literal::Literal;
-use crate::source::{Source, push_plain};
+use crate::source::{FieldAccess, push_plain};
 use tickwire_fast::{FieldHandle, FieldValue, Message, Program, Record, SegmentRef, Storage};
 
-/// Writes the records of a program in [`Form::Named`].
-pub(crate) struct Plan {
+/// Writes the records of a program in [`JsonForm::Named`].
+pub(crate) struct JsonPlan {
     /// Members `t` and `n` of each template, up to the value of `msg`.
     heads: Vec<Literal>,
     /// Objects by segment; empty for segments that the projection or the selection of fields omits.
@@ -17,17 +17,17 @@ pub(crate) struct Plan {
 /// The layout of a record's object.
 #[derive(Default)]
 struct Object {
-    members: Vec<Member>,
+    members: Vec<JsonMember>,
     end: Literal,
 }
 
-struct Member {
+struct JsonMember {
     /// Text between the previous value and this one: names, and constant members.
     lead: Literal,
-    source: Source,
+    source: FieldAccess,
 }
 
-impl Plan {
+impl JsonPlan {
     /// Creates the plan for all templates of a program.
     pub(crate) fn of(program: &Program, fields: &Fields) -> Self {
         let mut plan = Self { heads: Vec::new(), objects: Vec::new() };
@@ -61,11 +61,11 @@ impl Plan {
             push_string(&mut lead, &field.name.local);
             lead.extend_from_slice(b": ");
             if let (Storage::Constant(_), Some(value)) = (&field.storage, field.constant()) {
-                push_value(&mut lead, field, value, Form::Named);
+                push_value(&mut lead, field, value, JsonForm::Named);
                 continue;
             }
-            let source = Source::of(program, FieldHandle { segment, index });
-            object.members.push(Member { lead: Literal::new(&lead), source });
+            let source = FieldAccess::of(program, FieldHandle { segment, index });
+            object.members.push(JsonMember { lead: Literal::new(&lead), source });
             lead.clear();
             if let Storage::Group(inner) | Storage::Sequence { segment: inner, .. } = field.storage
             {
@@ -90,16 +90,18 @@ impl Plan {
     /// Appends a record as an object.
     fn push(&self, out: &mut Vec<u8>, record: Record<'_>) {
         let object = &self.objects[record.segment().index()];
-        for Member { lead, source } in &object.members {
+        for JsonMember { lead, source } in &object.members {
             lead.push(out);
             let is_present = match source {
-                Source::UInt(slot) => record.read(slot).map(|value| push_unsigned(out, value)),
-                Source::Int(slot) => record.read(slot).map(|value| push_integer(out, value)),
-                Source::Decimal(slot) => record.read(slot).map(|value| push_decimal(out, value)),
-                Source::Text(slot, index) => record.read(slot).map(|bytes| {
+                FieldAccess::UInt(slot) => record.read(slot).map(|value| push_unsigned(out, value)),
+                FieldAccess::Int(slot) => record.read(slot).map(|value| push_integer(out, value)),
+                FieldAccess::Decimal(slot) => {
+                    record.read(slot).map(|value| push_decimal(out, value))
+                }
+                FieldAccess::Text(slot, index) => record.read(slot).map(|bytes| {
                     self.push_text(out, record, bytes, *index);
                 }),
-                Source::Other(index) => {
+                FieldAccess::Other(index) => {
                     self.push_other(out, record, *index);
                     continue;
                 }
@@ -136,7 +138,7 @@ impl Plan {
                 }
                 out.push(b']');
             }
-            value => push_value(out, &record.layouts()[index], value, Form::Named),
+            value => push_value(out, &record.layouts()[index], value, JsonForm::Named),
         }
     }
 }

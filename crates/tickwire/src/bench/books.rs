@@ -1,14 +1,14 @@
 //! Benchmarks of decoding together with order books.
 
 use super::fast::corpus::Corpus;
-use super::fast::engine::{Capture, Pass};
+use super::fast::engine::{CaptureBytes, CorpusPass};
 use std::hint::black_box;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{EngineUnderTest, Message, ResetPolicy};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    self, Delivery, Dynamic, Engine, Handler, HandlerOptions, SeqNumField, Source,
+    self, Delivery, Dynamic, FeedEngine, FeedLine, Handler, HandlerOptions, SeqNumField,
 };
 use tickwire_feed::market::{Adapt, AdapterOptions, MarketDataAdapter};
 use tickwire_feed::recovery::{BookKinds, Recovery, RecoveryOptions};
@@ -23,7 +23,7 @@ pub const NAME_HANDLER: &str = "handler";
 
 /// Returns a pass of the dynamic engine that keeps outright and implied books of every instrument and
 /// checks them after each message; `None` if no message changes a book.
-pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
+pub fn pass(corpus: &Corpus) -> Option<CorpusPass<'_>> {
     let decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     pass_of(corpus, Dynamic::new(decoder, &SeqNumField::default()))
 }
@@ -31,21 +31,21 @@ pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
 /// Like [`pass`], with generated code.
 pub fn pass_generated<T: Templates>(
     corpus: &Corpus,
-    decoder: generated::Decoder<T>,
-) -> Option<Pass<'_>> {
+    decoder: generated::ModuleDecoder<T>,
+) -> Option<CorpusPass<'_>> {
     pass_of(corpus, handler::Generated::new(decoder, &SeqNumField::default()))
 }
 
-fn pass_of<'c, E: Engine + 'c>(corpus: &'c Corpus, mut engine: E) -> Option<Pass<'c>>
+fn pass_of<'c, E: FeedEngine + 'c>(corpus: &'c Corpus, mut engine: E) -> Option<CorpusPass<'c>>
 where
     MarketDataAdapter: Adapt<E::Message>,
 {
     let kinds = BookKinds::OutrightAndImplied;
     let recovery = Recovery::new(RecoveryOptions { kinds, ..Default::default() });
     let adapter = MarketDataAdapter::new(corpus.program.clone(), &AdapterOptions::default());
-    let mut books = Books { adapter, recovery, capture: Capture::of(corpus, 1) };
+    let mut books = CorpusBooks { adapter, recovery, capture: CaptureBytes::of(corpus, 1) };
     let updates = books.keep(corpus, &mut engine);
-    (updates > 0).then(|| -> Pass<'c> {
+    (updates > 0).then(|| -> CorpusPass<'c> {
         Box::new(move || {
             black_box(books.keep(corpus, &mut engine));
         })
@@ -54,15 +54,15 @@ where
 
 /// Books of a corpus. Each pass is a new session, like a trading day for a handler that runs for weeks: the
 /// instruments are known and their books are empty.
-struct Books {
+struct CorpusBooks {
     adapter: MarketDataAdapter,
     recovery: Recovery,
-    capture: Capture,
+    capture: CaptureBytes,
 }
 
-impl Books {
+impl CorpusBooks {
     /// Keeps the books of a session and returns the number of updates applied to them.
-    fn keep<E: Engine>(&mut self, corpus: &Corpus, engine: &mut E) -> u64
+    fn keep<E: FeedEngine>(&mut self, corpus: &Corpus, engine: &mut E) -> u64
     where
         MarketDataAdapter: Adapt<E::Message>,
     {
@@ -101,14 +101,15 @@ const STEP_NS: u64 = 1_000;
 /// Returns a pass from datagrams in memory to books. Each numbered packet arrives on line A and then on line
 /// B and goes through framing, arbitration, dynamic decoding and recovery. `None` if packets depend on
 /// earlier ones or change no book.
-pub fn pass_handler(corpus: &Corpus) -> Option<Pass<'_>> {
+pub fn pass_handler(corpus: &Corpus) -> Option<CorpusPass<'_>> {
     if corpus.reset != ResetPolicy::Packet {
         return None;
     }
     let mut feed = Datagrams::new(corpus)?;
     feed.handle();
     let counters = feed.handler.recovery().counters();
-    (counters.applied + counters.held > 0).then(|| -> Pass<'_> { Box::new(move || feed.handle()) })
+    (counters.applied + counters.held > 0)
+        .then(|| -> CorpusPass<'_> { Box::new(move || feed.handle()) })
 }
 
 /// The packets of a corpus as datagrams, and the handler that receives them.
@@ -151,7 +152,7 @@ impl Datagrams {
             *seq_num += 1;
             *now_ns += STEP_NS;
             for line in Line::ALL {
-                handler.handle_packet(*now_ns, Source::Incremental(line), datagram, &mut sink);
+                handler.handle_packet(*now_ns, FeedLine::Incremental(line), datagram, &mut sink);
             }
         }
         let decoded = handler.counters().messages.decoded - before;

@@ -5,11 +5,11 @@
 //! same maximum of 116.
 
 use super::fast::corpus::Corpus;
-use super::fast::engine::Engine;
+use super::fast::engine::BenchEngine;
 use super::report::{ReportArgs, rounded};
-use super::timing::{self, Case};
+use super::timing::{self, TimedOperation};
 use crate::failure::{Failure, Outcome};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use clap::Args;
 use serde_json::json;
 use tickwire_exchange::{CmeShape, Options};
@@ -39,9 +39,9 @@ pub fn run(args: &CmeDayArgs) -> Result<Outcome, Failure> {
     let (mut labels, mut cases) = (Vec::new(), Vec::new());
     let mut add = |label: &str, pass| {
         labels.push(label.to_owned());
-        cases.push(Case::of_many(corpus.messages, pass));
+        cases.push(TimedOperation::of_many(corpus.messages, pass));
     };
-    for engine in Engine::ALL {
+    for engine in BenchEngine::ALL {
         if let Some(pass) = engine.pass(&corpus)? {
             add(engine.name(), pass);
         }
@@ -49,7 +49,7 @@ pub fn run(args: &CmeDayArgs) -> Result<Outcome, Failure> {
     let times = timing::minima(&mut cases, args.report.time);
 
     let entries_a_packet = corpus.entries as f64 / corpus.messages as f64;
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("decoder", Align::Left),
         ("us/packet", Align::Right),
         ("us/entry", Align::Right),

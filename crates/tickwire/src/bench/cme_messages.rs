@@ -6,11 +6,11 @@
 //! too; repeating one message does not change a book.
 
 use super::fast::corpus::Corpus;
-use super::fast::engine::Engine;
+use super::fast::engine::BenchEngine;
 use super::report::{ReportArgs, rounded};
-use super::timing::{self, Case};
+use super::timing::{self, TimedOperation};
 use crate::failure::{Failure, Outcome};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use clap::Args;
 use serde_json::json;
 use tickwire_exchange::{CmeShape, Options};
@@ -23,7 +23,7 @@ pub struct CmeMessagesArgs {
 }
 
 /// A channel and its published figures: messages per second and microseconds per message, in 64 bits.
-struct Channel {
+struct ChannelFigures {
     name: &'static str,
     shape: CmeShape,
     encoded_bytes: usize,
@@ -31,15 +31,15 @@ struct Channel {
     latency_us: f64,
 }
 
-const CHANNELS: [Channel; 2] = [
-    Channel {
+const CHANNELS: [ChannelFigures; 2] = [
+    ChannelFigures {
         name: "CME 11",
         shape: CmeShape::Channel11,
         encoded_bytes: 36,
         messages_per_s: 1_168_000.0,
         latency_us: 0.86,
     },
-    Channel {
+    ChannelFigures {
         name: "CME 9",
         shape: CmeShape::Channel9,
         encoded_bytes: 79,
@@ -62,16 +62,16 @@ pub fn run(args: &CmeMessagesArgs) -> Result<Outcome, Failure> {
     }
     let (mut labels, mut cases) = (Vec::new(), Vec::new());
     for (channel, what, corpus) in &corpora {
-        for engine in Engine::ALL {
+        for engine in BenchEngine::ALL {
             if let Some(pass) = engine.pass(corpus)? {
                 labels.push((channel, what, engine.name(), corpus));
-                cases.push(Case::of_many(corpus.messages, pass));
+                cases.push(TimedOperation::of_many(corpus.messages, pass));
             }
         }
     }
     let times = timing::minima(&mut cases, args.report.time);
 
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("channel", Align::Left),
         ("decoder", Align::Left),
         ("messages", Align::Left),
@@ -112,7 +112,7 @@ pub fn run(args: &CmeMessagesArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-fn published(channel: &Channel) -> Vec<String> {
+fn published(channel: &ChannelFigures) -> Vec<String> {
     vec![
         channel.name.to_owned(),
         "published, i7-2600".to_owned(),

@@ -7,11 +7,11 @@
 
 use super::books;
 use super::fast::corpus::Corpus;
-use super::fast::engine::{Engine, Pass};
+use super::fast::engine::{BenchEngine, CorpusPass};
 use super::report::{ReportArgs, rounded};
-use super::timing::{self, Case};
+use super::timing::{self, TimedOperation};
 use crate::failure::{Failure, Outcome};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use clap::Args;
 use serde_json::json;
 use tickwire_exchange::Options;
@@ -24,7 +24,7 @@ pub struct SamplesArgs {
 }
 
 /// A timed operation and its published figure, in microseconds per message or sample.
-struct Line {
+struct OperationFigures {
     what: &'static str,
     per: &'static str,
     count: u64,
@@ -36,18 +36,18 @@ pub fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
     args.report.check(None, &[])?;
     let simple = Corpus::make_up("Simple", &Options::simple())?;
     let complex = Corpus::make_up("Complex", &Options::complex())?;
-    let mut work: Vec<(Line, Pass<'_>)> = Vec::new();
+    let mut work: Vec<(OperationFigures, CorpusPass<'_>)> = Vec::new();
     for (corpus, what, published_us) in
         [(&simple, "Simple, decode", Some(0.448)), (&complex, "Complex, decode", None)]
     {
         let count = corpus.messages;
-        if let Some(pass) = Engine::dynamic(corpus).pass(corpus)? {
-            work.push((Line { what, per: "message", count, published_us }, pass));
+        if let Some(pass) = BenchEngine::dynamic(corpus).pass(corpus)? {
+            work.push((OperationFigures { what, per: "message", count, published_us }, pass));
         }
     }
     let count = complex.messages;
     let what = "Complex, decode and keep order books";
-    let line = Line { what, per: "message", count, published_us: None };
+    let line = OperationFigures { what, per: "message", count, published_us: None };
     if let Some(pass) = books::pass(&complex) {
         work.push((line, pass));
     }
@@ -55,28 +55,28 @@ pub fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
         // Weighted mean of the four topics (2.079 to 2.190) and mean of 41,700 and 300 samples.
         let what = "Simple, decode into samples";
         let count = samples::count(&simple)?;
-        let line = Line { what, per: "sample", count, published_us: Some(2.156) };
+        let line = OperationFigures { what, per: "sample", count, published_us: Some(2.156) };
         work.push((line, samples::filled(&simple)?));
         let what = "Complex, decode into samples";
         let count = samples::count(&complex)?;
-        let line = Line { what, per: "sample", count, published_us: Some(23.434) };
+        let line = OperationFigures { what, per: "sample", count, published_us: Some(23.434) };
         work.push((line, samples::filled(&complex)?));
         for (corpus, what) in [
             (&simple, "Simple, decode into samples of its templates"),
             (&complex, "Complex, decode into samples of its templates"),
         ] {
             let count = corpus.messages;
-            let line = Line { what, per: "message", count, published_us: None };
+            let line = OperationFigures { what, per: "message", count, published_us: None };
             work.push((line, samples::of_templates(corpus)?));
         }
     }
-    let (lines, passes): (Vec<Line>, Vec<Pass<'_>>) = work.into_iter().unzip();
+    let (lines, passes): (Vec<OperationFigures>, Vec<CorpusPass<'_>>) = work.into_iter().unzip();
     let counts = lines.iter().map(|line| line.count);
-    let mut cases: Vec<Case<'_>> =
-        counts.zip(passes).map(|(count, pass)| Case::of_many(count, pass)).collect();
+    let mut cases: Vec<TimedOperation<'_>> =
+        counts.zip(passes).map(|(count, pass)| TimedOperation::of_many(count, pass)).collect();
     let times = timing::minima(&mut cases, args.report.time);
 
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("name", Align::Left),
         ("count", Align::Right),
         ("mean, us", Align::Right),
@@ -108,21 +108,21 @@ pub fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
 
 /// Messages converted to DDS samples.
 mod samples {
-    use super::{Corpus, Failure, Pass};
+    use super::{Corpus, CorpusPass, Failure};
     use std::hint::black_box;
-    use tickwire_distribution::fill::{Filled, Filler};
+    use tickwire_distribution::fill::{FilledSamples, SampleFiller};
     use tickwire_distribution::templates::TemplateSamples;
 
-    fn filler(corpus: &Corpus) -> Result<Filler, Failure> {
-        Filler::bind(&corpus.program).map_err(|error| Failure::Data(error.to_string()))
+    fn filler(corpus: &Corpus) -> Result<SampleFiller, Failure> {
+        SampleFiller::bind(&corpus.program).map_err(|error| Failure::Data(error.to_string()))
     }
 
     /// Number of samples of a filled message.
-    fn len(filled: &Filled<'_>) -> u64 {
+    fn len(filled: &FilledSamples<'_>) -> u64 {
         match filled {
-            Filled::Done | Filled::Other => 0,
-            Filled::MarketData(samples) => samples.len() as u64,
-            Filled::QuoteRequest(samples) => samples.len() as u64,
+            FilledSamples::Done | FilledSamples::Other => 0,
+            FilledSamples::MarketData(samples) => samples.len() as u64,
+            FilledSamples::QuoteRequest(samples) => samples.len() as u64,
             _ => 1,
         }
     }
@@ -143,7 +143,7 @@ mod samples {
     }
 
     /// Decodes a corpus and encodes each message as a sample of its template, as `publish --samples templates` does.
-    pub fn of_templates(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
+    pub fn of_templates(corpus: &Corpus) -> Result<CorpusPass<'_>, Failure> {
         let samples = TemplateSamples::bind(&corpus.program, None).map_err(|misshapes| {
             let all: Vec<String> = misshapes.iter().map(ToString::to_string).collect();
             Failure::Data(format!("{}: {}", corpus.name, all.join("; ")))
@@ -161,7 +161,7 @@ mod samples {
     }
 
     /// Decodes a corpus and fills the samples of every message.
-    pub fn filled(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
+    pub fn filled(corpus: &Corpus) -> Result<CorpusPass<'_>, Failure> {
         let mut filler = filler(corpus)?;
         let mut decoder =
             corpus.decoder(&corpus.program, tickwire_fast::EngineUnderTest::Automatic);

@@ -11,7 +11,7 @@ use crate::files;
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_kernels::{COMPILER, Counts, Kernel};
+use tickwire_kernels::{COMPILER, InstructionCounts, Kernel};
 
 /// Longest file of recorded counts.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
@@ -57,7 +57,7 @@ pub fn run(args: &InstructionsArgs) -> Result<Outcome, Failure> {
     }
     counted::check_valgrind()?;
     let program = counted::program()?;
-    let counts = Counts::count(COMPILER, &program, &["bench", "instructions"]);
+    let counts = InstructionCounts::count(COMPILER, &program, &["bench", "instructions"]);
     let counts = counts.map_err(Failure::Data)?;
     if let Some(path) = &args.record {
         let mut out = files::create(Some(path))?;
@@ -65,16 +65,16 @@ pub fn run(args: &InstructionsArgs) -> Result<Outcome, Failure> {
         out.flush()?;
     }
     let is_off = recorded.as_ref().is_some_and(|recorded| counts.are_off(recorded));
-    let none = Counts { compiler: COMPILER.to_owned(), of_kernels: Vec::new() };
+    let none = InstructionCounts { compiler: COMPILER.to_owned(), of_kernels: Vec::new() };
     let mut out = files::create(None)?;
     out.write_all(counts.compared(recorded.as_ref().unwrap_or(&none)).as_bytes())?;
     out.flush()?;
     Ok(Outcome::flawed_if(is_off))
 }
 
-fn read(path: &Path) -> Result<Counts, Failure> {
+fn read(path: &Path) -> Result<InstructionCounts, Failure> {
     let bytes = files::read_whole(path, RECORD_BYTES_MAX, ": is it a file of counts?")?;
-    let counts = std::str::from_utf8(&bytes).ok().and_then(Counts::parse);
+    let counts = std::str::from_utf8(&bytes).ok().and_then(InstructionCounts::parse);
     counts.ok_or_else(|| {
         let name = path.display();
         Failure::Data(format!("{name}: no file of counts; record one with --record {name}"))

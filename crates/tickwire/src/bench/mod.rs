@@ -32,7 +32,7 @@ pub struct BenchArgs {
 enum Subject {
     Fast(Box<fast::FastArgs>),
     Instructions(instructions::InstructionsArgs),
-    Receive(receive::ReceiveArgs),
+    Receive(receive::BenchReceiveArgs),
     CmeDay(cme_day::CmeDayArgs),
     CmeMessages(cme_messages::CmeMessagesArgs),
     Samples(filled_samples::SamplesArgs),

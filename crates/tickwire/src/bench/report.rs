@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::files;
 use crate::output;
-use crate::units::{Span, span_in};
+use crate::units::{TimeSpan, span_in};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct ReportArgs {
 }
 
 fn measured(text: &str) -> Result<Duration, String> {
-    span_in("0"..="24h")(text).map(Span::duration)
+    span_in("0"..="24h")(text).map(TimeSpan::duration)
 }
 
 impl ReportArgs {

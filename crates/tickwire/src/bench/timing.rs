@@ -13,14 +13,14 @@ const PASS_MIN: Duration = Duration::from_micros(200);
 const ROUNDS_MIN: u32 = 5;
 
 /// One operation to be timed.
-pub struct Case<'c> {
+pub struct TimedOperation<'c> {
     /// Runs the operation that many times.
     pass: Box<dyn FnMut(u64) + 'c>,
     /// Number of items per run of the operation.
     items: u64,
 }
 
-impl<'c> Case<'c> {
+impl<'c> TimedOperation<'c> {
     /// A case whose operation handles one item. The operation must apply `std::hint::black_box` to its input
     /// and its result.
     pub fn new(operation: impl FnMut() + 'c) -> Self {
@@ -56,8 +56,8 @@ impl<'c> Case<'c> {
 
 /// Returns the minimum nanoseconds per item of each case, in their order; `total` is the time for all cases
 /// together.
-pub fn minima(cases: &mut [Case<'_>], total: Duration) -> Vec<f64> {
-    let runs: Vec<u64> = cases.iter_mut().map(Case::runs).collect();
+pub fn minima(cases: &mut [TimedOperation<'_>], total: Duration) -> Vec<f64> {
+    let runs: Vec<u64> = cases.iter_mut().map(TimedOperation::runs).collect();
     let mut least = vec![f64::INFINITY; cases.len()];
     let start = Instant::now();
     let mut round = 0;
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_pass_follows_a_run_that_is_not_timed() {
         let mut count = 0;
-        let mut case = Case::new(|| count += 1);
+        let mut case = TimedOperation::new(|| count += 1);
         case.time(10);
         drop(case);
         assert_eq!(count, 11);
@@ -95,8 +95,11 @@ mod tests {
                 }
             }
         };
-        let mut cases =
-            [Case::new(work(100)), Case::new(work(10_000)), Case::of_many(1000, work(10_000))];
+        let mut cases = [
+            TimedOperation::new(work(100)),
+            TimedOperation::new(work(10_000)),
+            TimedOperation::of_many(1000, work(10_000)),
+        ];
         let found = minima(&mut cases, Duration::from_millis(20));
         assert!(found[1] > 10.0 * found[0], "{found:?}");
         assert!(found[2] < found[1] / 100.0, "{found:?}");

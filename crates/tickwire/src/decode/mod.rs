@@ -6,33 +6,33 @@ mod run;
 mod spread;
 mod summary;
 
-pub use output::Output;
-pub use report::Report;
-pub use run::Run;
+pub use output::DecodeOutput;
+pub use report::DecodeReport;
+pub use run::DecodeRun;
 pub use summary::entries_of;
 
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, Replay, ResetAtArgs, TemplateArgs, reset_policy,
+    DecoderArgs, FramingArgs, InputArgs, InputReplay, ResetAtArgs, TemplateArgs, reset_policy,
     with_reset_template,
 };
 use crate::output::{OutputArgs, compression_of};
 use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use clap::ValueEnum;
-use spread::Spread;
+use spread::ParallelDecode;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
-use summary::Summary;
-use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
+use summary::TemplateSummary;
+use tickwire_captures::{CaptureDecoder, CaptureSample, Selection, SequenceGaps};
 use tickwire_fast::{CompileOptions, Findings, Program};
-use tickwire_feed::capture::Kind;
+use tickwire_feed::capture::CaptureKind;
 use tickwire_feed::framing::Framing;
-use tickwire_text::{Column, Csv, Fix, JsonLines, MessageWriter, Plain, Separator};
+use tickwire_text::{Csv, CsvColumn, FieldSeparator, Fix, JsonLines, MessageWriter, Plain};
 
 /// Maximum number of threads: more than machines have cores, fewer than a process may start.
 const THREADS_MAX: usize = 256;
@@ -105,7 +105,7 @@ fn is_of_columns(path: &Path) -> bool {
 /// For logs and captures of FIX sessions (tag=value) use `tickwire fix decode`.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
-pub struct DecodeArgs {
+pub struct FastDecodeArgs {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub struct DecodeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &FastDecodeArgs) -> Result<Outcome, Failure> {
     let set = args.templates.read()?;
     let path = args.input.required_path()?;
     let name = files::name_of(path);
@@ -163,7 +163,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
             let (sample, replay) = args.input.sample()?;
             (args.framing.find(&sample, &set, &name)?, replay)
         }
-        false => (args.framing.framing()?, Replay::default()),
+        false => (args.framing.framing()?, InputReplay::default()),
     };
     let set = with_reset_template(set, &framing);
     let options = CompileOptions::default().fields(args.fields.clone());
@@ -178,18 +178,19 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let out = args.output.create(&inputs)?;
     let reader = args.input.open_live(&progress, out.clone(), replay)?;
     let threads = args.threads_used();
-    if threads > 1 && reader.kind() == Kind::Datagrams {
-        let spread = Spread { args, threads, framing, program: &program, selection: &selection };
+    if threads > 1 && reader.kind() == CaptureKind::Datagrams {
+        let spread =
+            ParallelDecode { args, threads, framing, program: &program, selection: &selection };
         return spread.decode_all(reader, out, &progress);
     }
-    let mut run = Run {
+    let mut run = DecodeRun {
         output: args.writer(out, &program, &selection)?,
         selection,
         packets: args.packets.clone(),
         left: args.limit.unwrap_or(u64::MAX),
-        report: Report::new(&name, &progress, options.limits),
+        report: DecodeReport::new(&name, &progress, options.limits),
         gaps: SequenceGaps::default(),
-        sample: Sample::new(DOUBTED_PACKETS),
+        sample: CaptureSample::new(DOUBTED_PACKETS),
         findings: Findings::default(),
         timed: args.format() == OutputFormat::Summary,
     };
@@ -214,17 +215,17 @@ pub fn select(program: &Program, names: &[String]) -> Result<Selection, Failure>
 
 /// Warns if another framing or reset policy fits the values or errors of a channel better.
 pub fn report_doubt(
-    report: &mut Report<'_>,
+    report: &mut DecodeReport<'_>,
     program: &Program,
     framing: &Framing,
-    sample: &Sample,
+    sample: &CaptureSample,
 ) {
     for doubt in sample.doubts(program.set(), framing) {
         report.remark(&format!("warning: {doubt}"));
     }
 }
 
-impl DecodeArgs {
+impl FastDecodeArgs {
     fn threads_used(&self) -> usize {
         let one_only = self.limit.is_some() || self.format() == OutputFormat::Summary;
         match self.threads {
@@ -260,24 +261,27 @@ impl DecodeArgs {
         out: impl Write + 'static,
         program: &Arc<Program>,
         selection: &Selection,
-    ) -> Result<Output, Failure> {
+    ) -> Result<DecodeOutput, Failure> {
         let writer: Box<dyn MessageWriter> = match self.format() {
             OutputFormat::Jsonl => Box::new(JsonLines::new(out)),
             OutputFormat::Csv => {
                 let templates = selection.templates(program);
-                Box::new(Csv::new(out, program, &templates, Column::CAPTURE)?)
+                Box::new(Csv::new(out, program, &templates, CsvColumn::CAPTURE)?)
             }
             OutputFormat::Fix => {
-                let separator = if self.soh { Separator::Soh } else { Separator::Bar };
+                let separator = if self.soh { FieldSeparator::Soh } else { FieldSeparator::Bar };
                 let writer = Fix::new(out, program, separator).on_untagged(warn_untagged);
                 Box::new(if self.entry_index { writer.entry_index() } else { writer })
             }
             OutputFormat::Text => Box::new(Plain::new(out)),
             OutputFormat::Summary => {
-                return Ok(Output::Summary(Summary::new(Box::new(out), program.clone())));
+                return Ok(DecodeOutput::Summary(TemplateSummary::new(
+                    Box::new(out),
+                    program.clone(),
+                )));
             }
         };
-        Ok(Output::Messages(writer))
+        Ok(DecodeOutput::Messages(writer))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Output of `decode`: messages in a format of the library, or counts in a summary.
 
-use super::summary::Summary;
+use super::summary::TemplateSummary;
 use std::io::{self, Write};
 use std::time::Duration;
 use tickwire_fast::Message;
@@ -8,14 +8,14 @@ use tickwire_feed::capture::Packet;
 use tickwire_text::{Header, MessageWriter};
 
 /// Takes decoded messages and writes them somewhere.
-pub enum Output {
+pub enum DecodeOutput {
     /// Each message.
     Messages(Box<dyn MessageWriter>),
     /// Counts, written at the end.
-    Summary(Summary<Box<dyn Write>>),
+    Summary(TemplateSummary<Box<dyn Write>>),
 }
 
-impl Output {
+impl DecodeOutput {
     /// Counts a packet, for a summary.
     pub fn count_packet(&mut self, packet: &Packet<'_>) {
         if let Self::Summary(summary) = self {

@@ -3,8 +3,8 @@
 use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use std::fmt::Display;
-use tickwire_captures::{Lost, MessagePlace, Origin, PacketPlace};
-use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
+use tickwire_captures::{LossExtent, MessagePlace, OffsetBase, PacketPlace};
+use tickwire_fast::{FastError, FastErrorKind, Findings, Limits, Program};
 use tickwire_feed::capture::{Packet, Statistics};
 use tickwire_feed::counted;
 use tickwire_feed::framing::detect::Unproven;
@@ -16,19 +16,19 @@ const ERRORS_SHOWN_MAX: u64 = 20;
 pub type OnLost<'r> = Box<dyn FnMut(Option<PacketPlace>, &str) + 'r>;
 
 /// Counts of a run, and the destination of its error messages.
-pub struct Report<'r> {
+pub struct DecodeReport<'r> {
     voice: Voice<'r>,
     on_lost: Option<OnLost<'r>>,
     limits: Limits,
     /// Counters of the run.
-    pub counts: Counts,
+    pub counts: DecodeCounts,
     /// Packet of the message that was decoded last.
     decoded: Option<u64>,
 }
 
 /// Counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct DecodeCounts {
     /// Packets read.
     pub packets: u64,
     /// Messages decoded, including those that a filter excludes.
@@ -42,7 +42,7 @@ pub struct Counts {
     errors: u64,
 }
 
-impl Counts {
+impl DecodeCounts {
     /// Counts a packet that was read.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
@@ -54,23 +54,23 @@ impl Counts {
 enum Voice<'r> {
     /// Standard error, with the name of the file in front.
     Aloud { file: &'r str, progress: &'r Progress },
-    /// Held until [`Report::hand_over`].
-    Held(Vec<Line>),
+    /// Held until [`DecodeReport::hand_over`].
+    Held(Vec<ReportLine>),
 }
 
 /// A line of a report.
-enum Line {
+enum ReportLine {
     Error(String),
     Remark(String),
 }
 
 /// Report of a part of a run, printed when its turn comes.
-pub struct Held {
-    lines: Vec<Line>,
-    counts: Counts,
+pub struct DeferredReport {
+    lines: Vec<ReportLine>,
+    counts: DecodeCounts,
 }
 
-impl Line {
+impl ReportLine {
     fn is_error(&self) -> bool {
         matches!(self, Self::Error(_))
     }
@@ -85,10 +85,10 @@ struct Skipped {
 }
 
 impl Skipped {
-    fn add(&mut self, lost: Lost) {
+    fn add(&mut self, lost: LossExtent) {
         match lost {
-            Lost::Block(_) => self.blocks += 1,
-            Lost::Rest(_) => self.packets += 1,
+            LossExtent::Block(_) => self.blocks += 1,
+            LossExtent::Rest(_) => self.packets += 1,
         }
     }
 
@@ -111,11 +111,11 @@ impl Skipped {
     }
 }
 
-impl<'r> Report<'r> {
+impl<'r> DecodeReport<'r> {
     /// Creates a report that prints errors as they occur. `limits` are those of the decoders.
     pub fn new(file: &'r str, progress: &'r Progress, limits: Limits) -> Self {
         let voice = Voice::Aloud { file, progress };
-        Self { voice, on_lost: None, limits, counts: Counts::default(), decoded: None }
+        Self { voice, on_lost: None, limits, counts: DecodeCounts::default(), decoded: None }
     }
 
     /// Also passes every error to `on_lost`, including those that are not printed.
@@ -127,26 +127,26 @@ impl<'r> Report<'r> {
     /// Creates a report that holds errors until [`Self::hand_over`].
     pub fn held(limits: Limits) -> Self {
         let voice = Voice::Held(Vec::new());
-        Self { voice, on_lost: None, limits, counts: Counts::default(), decoded: None }
+        Self { voice, on_lost: None, limits, counts: DecodeCounts::default(), decoded: None }
     }
 
     /// Returns the report since the last call.
-    pub fn hand_over(&mut self) -> Held {
+    pub fn hand_over(&mut self) -> DeferredReport {
         let lines = match &mut self.voice {
             Voice::Aloud { .. } => Vec::new(),
             Voice::Held(lines) => std::mem::take(lines),
         };
-        Held { lines, counts: std::mem::take(&mut self.counts) }
+        DeferredReport { lines, counts: std::mem::take(&mut self.counts) }
     }
 
     /// Prints and adds another report.
-    pub fn take_over(&mut self, held: Held) {
+    pub fn take_over(&mut self, held: DeferredReport) {
         let unsaid =
             held.counts.errors - held.lines.iter().filter(|line| line.is_error()).count() as u64;
         for line in held.lines {
             match line {
-                Line::Error(text) => self.error(&text),
-                Line::Remark(text) => self.remark(&text),
+                ReportLine::Error(text) => self.error(&text),
+                ReportLine::Remark(text) => self.remark(&text),
             }
         }
         let (counts, more) = (&mut self.counts, held.counts);
@@ -179,12 +179,12 @@ impl<'r> Report<'r> {
     pub fn message_failed(
         &mut self,
         place: MessagePlace,
-        error: &Error,
+        error: &FastError,
         program: &Program,
-        lost: Lost,
+        lost: LossExtent,
     ) {
         self.counts.skipped.add(lost);
-        if error.kind() == ErrorKind::NeedsReset {
+        if error.kind() == FastErrorKind::NeedsReset {
             self.counts.waiting.add(lost);
             self.lose(Some(place.packet), &place.describe(error, program));
             return;
@@ -192,10 +192,10 @@ impl<'r> Report<'r> {
         let follows_another = self.decoded == Some(place.packet.index);
         let (bytes, doubt) = match lost {
             // A wrong byte can move the end of a message, so that only the message after it fails.
-            Lost::Rest(bytes) if follows_another => {
+            LossExtent::Rest(bytes) if follows_another => {
                 (bytes, "; the message before it may be wrong, too")
             }
-            Lost::Rest(bytes) | Lost::Block(bytes) => (bytes, ""),
+            LossExtent::Rest(bytes) | LossExtent::Block(bytes) => (bytes, ""),
         };
         let description = place.describe(error, program);
         let advice = match limit(error, &self.limits) {
@@ -210,11 +210,16 @@ impl<'r> Report<'r> {
     }
 
     /// Reports a message whose bytes or sequence number do not confirm its values.
-    pub fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
+    pub fn message_unproven(
+        &mut self,
+        place: MessagePlace,
+        why: Unproven,
+        lost: Option<LossExtent>,
+    ) {
         let text = place.text();
         let remedy = |packet: u64| match place.origin {
-            Origin::Packet => format!("decode the capture with --reset-at {packet}"),
-            Origin::Stream => "decode each session as a file of its own".to_owned(),
+            OffsetBase::Packet => format!("decode the capture with --reset-at {packet}"),
+            OffsetBase::Stream => "decode each session as a file of its own".to_owned(),
         };
         if let Unproven::NumberBack { packet, .. } = why {
             let remedy = remedy(packet);
@@ -227,7 +232,7 @@ impl<'r> Report<'r> {
             return;
         };
         self.counts.skipped.add(lost);
-        let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
+        let (LossExtent::Block(bytes) | LossExtent::Rest(bytes)) = lost;
         let bytes = counted(bytes, "byte");
         self.error_in(Some(place.packet), &format!("{text}: the message is refused: {why}; {}; if it is one session, name --framing and --reset; {bytes} skipped", remedy(place.packet.index)));
     }
@@ -263,7 +268,7 @@ impl<'r> Report<'r> {
         self.lose(place, text);
         self.counts.errors += 1;
         if self.counts.errors <= ERRORS_SHOWN_MAX {
-            self.say(text, Line::Error);
+            self.say(text, ReportLine::Error);
         }
     }
 
@@ -275,10 +280,10 @@ impl<'r> Report<'r> {
 
     /// Reports a remark that does not affect the exit status.
     pub fn remark(&mut self, text: &str) {
-        self.say(text, Line::Remark);
+        self.say(text, ReportLine::Remark);
     }
 
-    fn say(&mut self, text: &str, line: fn(String) -> Line) {
+    fn say(&mut self, text: &str, line: fn(String) -> ReportLine) {
         match &mut self.voice {
             Voice::Aloud { file, progress } => progress.print(&format!("{file}: {text}")),
             Voice::Held(lines) => lines.push(line(text.to_owned())),
@@ -287,7 +292,7 @@ impl<'r> Report<'r> {
 
     /// Prints the lines that are still held, and the counts.
     pub fn finish(&mut self, findings: &Findings, quiet: bool) {
-        let Counts { packets, messages, bytes, skipped, waiting, errors } = self.counts;
+        let DecodeCounts { packets, messages, bytes, skipped, waiting, errors } = self.counts;
         let hidden = errors.saturating_sub(ERRORS_SHOWN_MAX);
         if hidden > 0 {
             self.remark(&format!("{} not shown", counted(hidden, "more error")));
@@ -314,31 +319,31 @@ impl<'r> Report<'r> {
 }
 
 /// Likely cause of an error, which is seldom a fault of the sender.
-fn advice(error: &Error) -> &'static str {
+fn advice(error: &FastError) -> &'static str {
     match (error.kind(), error.field()) {
-        (ErrorKind::NoInitialValue, None) => {
+        (FastErrorKind::NoInitialValue, None) => {
             " (no template id since the start or the last reset: do --framing and --reset fit?)"
         }
-        (ErrorKind::UnknownTemplate, _) => {
+        (FastErrorKind::UnknownTemplate, _) => {
             " (do --templates and --framing fit this feed and its date?)"
         }
         (
-            ErrorKind::NoInitialValue
-            | ErrorKind::EmptyPreviousValue
-            | ErrorKind::SubtractionLength
-            | ErrorKind::IntegerConversion,
+            FastErrorKind::NoInitialValue
+            | FastErrorKind::EmptyPreviousValue
+            | FastErrorKind::SubtractionLength
+            | FastErrorKind::IntegerConversion,
             Some(_),
         ) => " (was a packet lost, or is --reset or the template file wrong?)",
         (
-            ErrorKind::IntegerRange
-            | ErrorKind::DecimalRange
-            | ErrorKind::StringSyntax
-            | ErrorKind::InvalidUtf8
-            | ErrorKind::NotAscii
-            | ErrorKind::OverlongString,
+            FastErrorKind::IntegerRange
+            | FastErrorKind::DecimalRange
+            | FastErrorKind::StringSyntax
+            | FastErrorKind::InvalidUtf8
+            | FastErrorKind::NotAscii
+            | FastErrorKind::OverlongString,
             _,
         ) => " (is --framing or the template file wrong?)",
-        (ErrorKind::Truncated, _) => {
+        (FastErrorKind::Truncated, _) => {
             " (is the packet truncated, or is --framing or the template file wrong?)"
         }
         _ => "",
@@ -346,21 +351,25 @@ fn advice(error: &Error) -> &'static str {
 }
 
 /// The limit that an error exceeded: its option and its value.
-fn limit(error: &Error, limits: &Limits) -> Option<String> {
+fn limit(error: &FastError, limits: &Limits) -> Option<String> {
     let (option, number) = match (error.kind(), error.detail()) {
-        (ErrorKind::TooManyEntries, count) if count > limits.entries_max => {
+        (FastErrorKind::TooManyEntries, count) if count > limits.entries_max => {
             ("--entries-max", u64::from(limits.entries_max))
         }
-        (ErrorKind::TooManyEntries, _) => {
+        (FastErrorKind::TooManyEntries, _) => {
             ("--entries-total-max", u64::from(limits.entries_total_max))
         }
-        (ErrorKind::StringTooLong, _) => ("--string-max", u64::from(limits.string_max)),
-        (ErrorKind::NestingTooDeep, Limits::DEPTH_MAX) => {
+        (FastErrorKind::StringTooLong, _) => ("--string-max", u64::from(limits.string_max)),
+        (FastErrorKind::NestingTooDeep, Limits::DEPTH_MAX) => {
             return Some(format!("{}, which no option raises", Limits::DEPTH_MAX));
         }
-        (ErrorKind::NestingTooDeep, _) => ("--nesting-max", u64::from(limits.nesting_max)),
-        (ErrorKind::MessageTooLarge, 0) => ("--message-bytes-max", limits.message_bytes_max as u64),
-        (ErrorKind::MessageTooLarge, _) => ("--stream-bytes-max", limits.stream_bytes_max as u64),
+        (FastErrorKind::NestingTooDeep, _) => ("--nesting-max", u64::from(limits.nesting_max)),
+        (FastErrorKind::MessageTooLarge, 0) => {
+            ("--message-bytes-max", limits.message_bytes_max as u64)
+        }
+        (FastErrorKind::MessageTooLarge, _) => {
+            ("--stream-bytes-max", limits.stream_bytes_max as u64)
+        }
         _ => return None,
     };
     Some(format!("{option} {number}"))

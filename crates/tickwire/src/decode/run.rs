@@ -1,7 +1,7 @@
 //! Reading a capture to its end.
 
-use super::output::Output;
-use super::report::Report;
+use super::output::DecodeOutput;
+use super::report::DecodeReport;
 use super::report_doubt;
 use crate::failure::Failure;
 use crate::packet_range::PacketRange;
@@ -10,34 +10,35 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{
-    CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection, SequenceGaps,
+    CaptureDecoder, CaptureSample, CaptureSink, LossExtent, MessagePlace, PacketPlace, Selection,
+    SequenceGaps,
 };
-use tickwire_fast::{Decoded, Error, Findings, Program};
+use tickwire_fast::{DecodedMessage, FastError, Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet, Statistics};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::{PACKETS_MIN, Unproven};
 use tickwire_text::Header;
 
 /// Output and report of one capture.
-pub struct Run<'r> {
+pub struct DecodeRun<'r> {
     pub selection: Selection,
-    pub output: Output,
+    pub output: DecodeOutput,
     /// The packets whose messages and errors are wanted.
     pub packets: PacketRange,
     /// Number of messages still to be written.
     pub left: u64,
-    pub report: Report<'r>,
+    pub report: DecodeReport<'r>,
     /// Gaps in the sequence numbers of preambles.
     pub gaps: SequenceGaps,
     /// First packets, used to judge whether the framing is right.
-    pub sample: Sample,
+    pub sample: CaptureSample,
     /// Findings of the decoders.
     pub findings: Findings,
     /// True if the speed is measured and printed.
     pub timed: bool,
 }
 
-impl Run<'_> {
+impl DecodeRun<'_> {
     /// Decodes until the capture, the wanted packets or the limit ends. Returns the counters of the reader.
     pub fn decode_all(
         &mut self,
@@ -105,11 +106,15 @@ impl Run<'_> {
     }
 }
 
-impl CaptureSink for Run<'_> {
+impl CaptureSink for DecodeRun<'_> {
     type Error = Failure;
 
     /// Writes a message unless the filter excludes it.
-    fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
+    fn message(
+        &mut self,
+        header: &Header<'_>,
+        decoded: &DecodedMessage<'_>,
+    ) -> Result<(), Failure> {
         if !header.packet.is_none_or(|index| self.packets.contains(index)) {
             return Ok(());
         }
@@ -135,9 +140,9 @@ impl CaptureSink for Run<'_> {
     fn message_failed(
         &mut self,
         place: MessagePlace,
-        error: &Error,
+        error: &FastError,
         program: &Program,
-        lost: Lost,
+        lost: LossExtent,
     ) {
         if self.packets.contains(place.packet.index) {
             self.report.message_failed(place, error, program, lost);
@@ -150,7 +155,7 @@ impl CaptureSink for Run<'_> {
         }
     }
 
-    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
+    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<LossExtent>) {
         if self.packets.contains(place.packet.index) || lost.is_some() {
             self.report.message_unproven(place, why, lost);
         }

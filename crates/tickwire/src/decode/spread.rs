@@ -1,8 +1,8 @@
 //! Decoding a capture on several threads, with the output in the order of its packets.
 
-use super::report::{Held, Report};
-use super::run::Run;
-use super::{DOUBTED_PACKETS, DecodeArgs, report_doubt};
+use super::report::{DecodeReport, DeferredReport};
+use super::run::DecodeRun;
+use super::{DOUBTED_PACKETS, FastDecodeArgs, report_doubt};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::reset_policy;
@@ -14,22 +14,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tickwire_captures::plan::stands_alone;
-use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
+use tickwire_captures::{CaptureDecoder, CaptureSample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
-use tickwire_feed::framing::{Framing, ResetPolicy};
+use tickwire_feed::framing::{Framing, FramingResetPolicy};
 use tickwire_feed::parallel::{Lane, Parallel};
 
 /// A capture to be decoded on several threads.
-pub struct Spread<'s> {
-    pub args: &'s DecodeArgs,
+pub struct ParallelDecode<'s> {
+    pub args: &'s FastDecodeArgs,
     pub threads: usize,
     pub framing: Framing,
     pub program: &'s Arc<Program>,
     pub selection: &'s Selection,
 }
 
-impl Spread<'_> {
+impl ParallelDecode<'_> {
     /// Decodes the capture to its end, and prints the counts.
     pub fn decode_all(
         &self,
@@ -40,12 +40,12 @@ impl Spread<'_> {
         let Self { args, threads, framing, program, selection } = *self;
         let name = files::name_of(args.input.required_path()?);
         let mut report =
-            Report::new(&name, progress, args.decoder.options(reset_policy(&framing)).limits);
-        let begin = || Worker::new(args, framing, program, selection);
+            DecodeReport::new(&name, progress, args.decoder.options(reset_policy(&framing)).limits);
+        let begin = || DecodeWorker::new(args, framing, program, selection);
         out.write_all(&begin()?.heading)?;
 
         let mut broken = None;
-        let mut sample = Sample::new(DOUBTED_PACKETS);
+        let mut sample = CaptureSample::new(DOUBTED_PACKETS);
         let (wanted, mut read) = (&args.packets, 0);
         let skips = stands_alone(&framing);
         // True once the range ends before the capture does.
@@ -117,7 +117,8 @@ fn lane(framing: &Framing, packet: &Packet<'_>) -> Lane {
     if packet.stream.is_some() {
         return Lane::Key(0);
     }
-    let starts_empty = matches!(framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message);
+    let starts_empty =
+        matches!(framing.reset_policy(), FramingResetPolicy::Packet | FramingResetPolicy::Message);
     if starts_empty && framing.chunk_fields().is_none() {
         return Lane::Any;
     }
@@ -140,40 +141,40 @@ impl OwnedPacket {
 }
 
 /// Output of one packet.
-struct Piece {
+struct PacketOutput {
     text: Vec<u8>,
-    report: Held,
+    report: DeferredReport,
 }
 
 /// State of a thread between packets.
-struct Worker {
-    run: Run<'static>,
+struct DecodeWorker {
+    run: DecodeRun<'static>,
     decoder: CaptureDecoder,
-    text: Text,
+    text: BufferedText,
     /// Heading of the output, such as the CSV header.
     heading: Vec<u8>,
 }
 
-impl Worker {
+impl DecodeWorker {
     fn new(
-        args: &DecodeArgs,
+        args: &FastDecodeArgs,
         framing: Framing,
         program: &Arc<Program>,
         selection: &Selection,
     ) -> Result<Self, Failure> {
-        let text = Text::default();
+        let text = BufferedText::default();
         let output = args.writer(text.clone(), program, selection)?;
         let heading = text.take();
         let options = args.decoder.options(reset_policy(&framing));
-        let run = Run {
+        let run = DecodeRun {
             selection: selection.clone(),
             output,
             packets: args.packets.clone(),
             left: u64::MAX,
-            report: Report::held(options.limits),
+            report: DecodeReport::held(options.limits),
             // The reader's thread collects the sample.
             gaps: SequenceGaps::default(),
-            sample: Sample::new(0),
+            sample: CaptureSample::new(0),
             findings: Findings::default(),
             timed: false,
         };
@@ -185,14 +186,14 @@ impl Worker {
         Ok(Self { run, decoder, text, heading })
     }
 
-    fn decode(&mut self, owned: &OwnedPacket) -> Result<Piece, Failure> {
+    fn decode(&mut self, owned: &OwnedPacket) -> Result<PacketOutput, Failure> {
         let packet = Packet { bytes: &owned.bytes, ..owned.packet };
         self.run.packet(&mut self.decoder, &packet)?;
         Ok(self.piece())
     }
 
     /// Reports streams that end inside a message, unless they go on after the wanted packets.
-    fn finish(mut self, is_cut_short: bool) -> Result<(Piece, Findings), Failure> {
+    fn finish(mut self, is_cut_short: bool) -> Result<(PacketOutput, Findings), Failure> {
         if !is_cut_short {
             self.decoder.finish(&mut self.run)?;
         }
@@ -200,22 +201,22 @@ impl Worker {
         Ok((self.piece(), findings))
     }
 
-    fn piece(&mut self) -> Piece {
-        Piece { text: self.text.take(), report: self.run.report.hand_over() }
+    fn piece(&mut self) -> PacketOutput {
+        PacketOutput { text: self.text.take(), report: self.run.report.hand_over() }
     }
 }
 
 /// Text that is held until its turn to be written comes.
 #[derive(Clone, Default)]
-struct Text(Rc<RefCell<Vec<u8>>>);
+struct BufferedText(Rc<RefCell<Vec<u8>>>);
 
-impl Text {
+impl BufferedText {
     fn take(&self) -> Vec<u8> {
         self.0.take()
     }
 }
 
-impl Write for Text {
+impl Write for BufferedText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().extend_from_slice(bytes);
         Ok(bytes.len())

@@ -1,6 +1,6 @@
 //! Tables of the input's messages by template and by destination.
 
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -13,10 +13,10 @@ use tickwire_text::Header;
 const DESTINATIONS_MAX: usize = 1024;
 
 /// Counts messages by template, and by destination if there are several. Prints tables at the end.
-pub struct Summary<W> {
+pub struct TemplateSummary<W> {
     out: W,
     program: Arc<Program>,
-    counts: Vec<Count>,
+    counts: Vec<TemplateCount>,
     by_destination: BTreeMap<Option<SocketAddr>, DestinationCount>,
     /// The destination of the last packet, and the counters of the latest consecutive packets to it,
     /// which `by_destination` does not include yet.
@@ -33,7 +33,7 @@ struct DestinationCount {
 
 /// Counters of one template.
 #[derive(Clone, Copy, Debug, Default)]
-struct Count {
+struct TemplateCount {
     messages: u64,
     entries: u64,
     bytes: u64,
@@ -41,7 +41,7 @@ struct Count {
     len_max: usize,
 }
 
-impl Count {
+impl TemplateCount {
     fn add(&mut self, entries: u64, len: usize) {
         self.len_min = if self.messages == 0 { len } else { self.len_min.min(len) };
         self.len_max = self.len_max.max(len);
@@ -66,10 +66,10 @@ impl Count {
     }
 }
 
-impl<W: Write> Summary<W> {
+impl<W: Write> TemplateSummary<W> {
     /// Creates a summary of messages of `program`.
     pub fn new(out: W, program: Arc<Program>) -> Self {
-        let counts = vec![Count::default(); program.templates().len()];
+        let counts = vec![TemplateCount::default(); program.templates().len()];
         let current = (None, DestinationCount::default());
         Self { out, program, counts, by_destination: BTreeMap::new(), current }
     }
@@ -115,7 +115,7 @@ impl<W: Write> Summary<W> {
     /// Prints the tables, and the speed if `time` was measured.
     pub fn finish(&mut self, time: Option<Duration>) -> io::Result<()> {
         self.add_current();
-        let mut table = Table::new(&[
+        let mut table = TextTable::new(&[
             ("template", Align::Left),
             ("id", Align::Right),
             ("messages", Align::Right),
@@ -132,7 +132,7 @@ impl<W: Write> Summary<W> {
             }
         }
         table.rule();
-        let total = Count::total(&self.counts);
+        let total = TemplateCount::total(&self.counts);
         table.row(count_cells("total".to_owned(), String::new(), &total));
         self.out.write_all(table.to_string().as_bytes())?;
         if self.by_destination.len() > 1 {
@@ -151,10 +151,10 @@ impl<W: Write> Summary<W> {
     }
 }
 
-impl<W> Summary<W> {
-    fn destinations(&self) -> Table {
+impl<W> TemplateSummary<W> {
+    fn destinations(&self) -> TextTable {
         let columns = ["packets", "messages", "bytes"].map(|name| (name, Align::Right));
-        let mut table = Table::new(&[&[("destination", Align::Left)][..], &columns].concat());
+        let mut table = TextTable::new(&[&[("destination", Align::Left)][..], &columns].concat());
         for (destination, received) in &self.by_destination {
             let name = destination.map_or("others".to_owned(), |address| address.to_string());
             let DestinationCount { packets, messages, bytes } = *received;
@@ -165,7 +165,7 @@ impl<W> Summary<W> {
     }
 }
 
-fn count_cells(name: String, id: String, count: &Count) -> Vec<String> {
+fn count_cells(name: String, id: String, count: &TemplateCount) -> Vec<String> {
     let mean = count.bytes as f64 / count.messages.max(1) as f64;
     vec![
         name,

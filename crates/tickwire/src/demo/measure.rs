@@ -6,29 +6,29 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tickwire_exchange::{Binding, Error, Generator, Options, Packet};
+use tickwire_exchange::{Binding, ExchangeError, GeneratedPacket, Generator, Options};
 use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, Message, MessageBuilder, Program, ResetPolicy,
 };
-use tickwire_text::{Fix, Header, MessageWriter, Separator};
+use tickwire_text::{FieldSeparator, Fix, Header, MessageWriter};
 
 /// Total time of the passes; there are at least three.
 const TIMED_TOTAL: Duration = Duration::from_millis(600);
 const PASSES_MIN: usize = 3;
 
 /// A feed: its messages as generated, and the packets that encode them.
-pub struct Feed {
+pub struct DemoFeed {
     /// Name.
     pub name: &'static str,
     /// Template file.
     pub templates: &'static str,
     binding: Binding,
-    packets: Vec<Packet>,
+    packets: Vec<GeneratedPacket>,
     encode: Duration,
 }
 
 /// Measured times.
-pub struct Measured {
+pub struct FeedTimes {
     /// Messages.
     pub messages: u64,
     /// Sequence entries.
@@ -43,10 +43,10 @@ pub struct Measured {
     pub decode: Duration,
 }
 
-impl Feed {
+impl DemoFeed {
     /// Generates a feed, and times its encoding.
     pub fn new(name: &'static str, options: &Options) -> Result<Self, Failure> {
-        let not_made = |error: Error| Failure::Data(format!("{name} feed: {error}"));
+        let not_made = |error: ExchangeError| Failure::Data(format!("{name} feed: {error}"));
         let mut generator = Generator::new(options).map_err(not_made)?;
         let packets = generator.by_ref().collect::<Result<_, _>>().map_err(not_made)?;
         let binding = generator.binding().clone();
@@ -62,7 +62,7 @@ impl Feed {
         self.binding.program()
     }
 
-    fn time_encoding(&self) -> Result<Duration, tickwire_fast::Error> {
+    fn time_encoding(&self) -> Result<Duration, tickwire_fast::FastError> {
         let mut builder = MessageBuilder::new(self.program().clone());
         let mut packets = Vec::with_capacity(self.packets.len());
         for packet in &self.packets {
@@ -89,7 +89,7 @@ impl Feed {
 
     /// The packets as a file, each with a big-endian 32-bit length prefix.
     pub fn file(&self) -> Vec<u8> {
-        let framed = |packet: &Packet| {
+        let framed = |packet: &GeneratedPacket| {
             [&(packet.bytes.len() as u32).to_be_bytes(), &packet.bytes[..]].concat()
         };
         self.packets.iter().flat_map(framed).collect()
@@ -104,7 +104,7 @@ impl Feed {
     ///
     /// # Errors
     /// Error of the first message that differs from the generated one.
-    pub fn measure(&self) -> Result<Measured, String> {
+    pub fn measure(&self) -> Result<FeedTimes, String> {
         let mut measured = self.verify()?;
         let start = Instant::now();
         let mut passes = 0;
@@ -115,9 +115,9 @@ impl Feed {
         Ok(measured)
     }
 
-    fn verify(&self) -> Result<Measured, String> {
-        let mut counter = Counter::default();
-        let mut fix = Fix::new(&mut counter, self.program(), Separator::Soh);
+    fn verify(&self) -> Result<FeedTimes, String> {
+        let mut counter = ByteCounter::default();
+        let mut fix = Fix::new(&mut counter, self.program(), FieldSeparator::Soh);
         let mut entries = 0;
         let drafts = self.packets.iter().flat_map(|packet| &packet.messages);
         let mut drafts = drafts.enumerate();
@@ -134,7 +134,7 @@ impl Feed {
         }
         let drafts = self.packets.iter().map(|packet| packet.messages.len() as u64);
         let messages = drafts.sum();
-        Ok(Measured {
+        Ok(FeedTimes {
             messages,
             entries,
             bytes: self.packets.iter().map(|packet| packet.bytes.len() as u64).sum(),
@@ -185,11 +185,11 @@ impl Feed {
 
 /// Counts bytes.
 #[derive(Default)]
-struct Counter {
+struct ByteCounter {
     bytes: u64,
 }
 
-impl Write for &mut Counter {
+impl Write for &mut ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes += bytes.len() as u64;
         Ok(bytes.len())

@@ -11,9 +11,9 @@ mod topics;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::output;
-use crate::table::{Align, Table};
-use crate::units::{Span, span_in};
-use measure::{Feed, Measured};
+use crate::table::{Align, TextTable};
+use crate::units::{TimeSpan, span_in};
+use measure::{DemoFeed, FeedTimes};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_exchange::Options;
@@ -65,7 +65,7 @@ pub struct DemoArgs {
     monitor_round: u32,
     /// Only run the simple feed at --rate for this time, and print losses and memory use.
     #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
-    soak: Option<Span>,
+    soak: Option<TimeSpan>,
     /// Write the live table and the counters to this file as JSON.
     #[arg(long, value_name = "FILE", help_heading = "Live")]
     json: Option<PathBuf>,
@@ -126,8 +126,8 @@ fn codecs(args: &DemoArgs) -> Result<(), Failure> {
     let seed = args.seed;
     let [simple, complex] = FEEDS;
     let feeds = [
-        Feed::new(simple, &Options { messages, seed, ..Options::simple() })?,
-        Feed::new(complex, &Options { messages, seed, ..Options::complex() })?,
+        DemoFeed::new(simple, &Options { messages, seed, ..Options::simple() })?,
+        DemoFeed::new(complex, &Options { messages, seed, ..Options::complex() })?,
     ];
     if let Some(directory) = &args.save {
         save(&feeds, directory)?;
@@ -164,7 +164,7 @@ fn codecs(args: &DemoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn table() -> Table {
+fn table() -> TextTable {
     let names = [
         "feed",
         "messages",
@@ -180,10 +180,10 @@ fn table() -> Table {
         .into_iter()
         .map(|name| (name, if name == "feed" { Align::Left } else { Align::Right }))
         .collect();
-    Table::new(&columns)
+    TextTable::new(&columns)
 }
 
-fn cells(feed: &Feed, measured: &Measured) -> Vec<String> {
+fn cells(feed: &DemoFeed, measured: &FeedTimes) -> Vec<String> {
     let ns = measured.decode.as_nanos() as f64;
     let per = |count: u64| match count {
         0 => "-".to_owned(),
@@ -203,7 +203,7 @@ fn cells(feed: &Feed, measured: &Measured) -> Vec<String> {
     ]
 }
 
-fn save(feeds: &[Feed], directory: &Path) -> Result<(), Failure> {
+fn save(feeds: &[DemoFeed], directory: &Path) -> Result<(), Failure> {
     let create = |error| Failure::file("create", directory.display(), &error);
     std::fs::create_dir_all(directory).map_err(create)?;
     for feed in feeds {

@@ -41,13 +41,13 @@ const DIRECTORY: &str = "tickwire-demo-";
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Temporary directories, removed when this value is dropped.
-pub struct Directory {
+pub struct TemporaryDirectories {
     pub files: PathBuf,
     /// Channels in shared memory; processes create it.
     pub channels: PathBuf,
 }
 
-impl Directory {
+impl TemporaryDirectories {
     fn create() -> Result<Self, Failure> {
         let parents = [std::env::temp_dir(), PathBuf::from(SHARED_MEMORY)];
         parents.iter().for_each(|parent| remove_abandoned(parent));
@@ -64,7 +64,7 @@ impl Directory {
     }
 }
 
-impl Drop for Directory {
+impl Drop for TemporaryDirectories {
     fn drop(&mut self) {
         // If a directory cannot be removed, it leaves only a few megabytes among the temporary files.
         let _ = std::fs::remove_dir_all(&self.files);
@@ -124,7 +124,7 @@ pub fn run(port: u16, seed: u64, round: u32) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let stop = Stop::on_signals().map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
-    let directory = Directory::create()?;
+    let directory = TemporaryDirectories::create()?;
     let templates = directory.file("templates.xml");
     let rounds = FeedRounds::create(&directory.files, Path::new(&templates), round, seed)?;
     let [_, _, high, low] = std::process::id().to_be_bytes();

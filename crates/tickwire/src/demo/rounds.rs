@@ -7,7 +7,7 @@ use crate::generate::SnapshotWriter;
 use crate::packet_file::PacketFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_exchange::{CmeShape, Error, Generator, Options};
+use tickwire_exchange::{CmeShape, ExchangeError, Generator, Options};
 use tickwire_feed::framing::Preset;
 
 /// Number of messages of the feed, one per packet: the most that 32-bit sequence numbers allow. At 1,000 messages
@@ -91,7 +91,7 @@ impl FeedRounds {
     }
 }
 
-fn failure(error: &Error) -> Failure {
+fn failure(error: &ExchangeError) -> Failure {
     Failure::Data(format!("demo: the feed was not generated: {error}"))
 }
 

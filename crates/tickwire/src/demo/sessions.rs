@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tickwire_monitor::MonitorTarget;
-use tickwire_telemetry::http::Token;
+use tickwire_telemetry::http::BearerToken;
 
 /// Orders per second.
 const RATE: u32 = 20;
@@ -86,7 +86,7 @@ impl Drop for DemoSessions {
 
 /// Simulates lost messages: makes the server expect messages that it already has, so that it requests a resend.
 fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
-    let token = Token::of_file(token).map_err(|error| error.to_string())?;
+    let token = BearerToken::of_file(token).map_err(|error| error.to_string())?;
     let target = MonitorTarget { address: monitor, token: Some(token), tls: None, process: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 //! joins late.
 
 use super::live::{TRANSPORTS, free_domain, free_port};
-use super::monitored::{Directory, free_address};
+use super::monitored::{TemporaryDirectories, free_address};
 use super::restarted::{RestartedProcess, words};
 use crate::failure::Failure;
 use crate::files;
@@ -43,7 +43,11 @@ fn names(transport: &str) -> [&'static str; 3] {
 
 impl DemoTopics {
     /// Starts all processes, with their files in `directory`.
-    pub fn start(program: &Path, directory: &Directory, seed: u64) -> Result<Self, Failure> {
+    pub fn start(
+        program: &Path,
+        directory: &TemporaryDirectories,
+        seed: u64,
+    ) -> Result<Self, Failure> {
         let (feed, templates) = (directory.file("topics.bin"), directory.file("topics.xml"));
         write_feed(Path::new(&feed), Path::new(&templates), seed)?;
         let [_, _, high, low] = std::process::id().to_be_bytes();

@@ -3,12 +3,12 @@
 use super::dds::{DdsArgs, DdsParticipant};
 use super::transport::ShmPlace;
 use crate::failure::Failure;
-use crate::units::{Size, size_in};
+use crate::units::{ByteCount, size_in};
 use nix::unistd::Group;
 use std::path::PathBuf;
-use tickwire_distribution::{Delivery, Held, SecurityList};
-use tickwire_shm::{Channel, Readers, effective_user};
-use tickwire_shm_transport::{Room, ShmConfig, ShmParticipant};
+use tickwire_distribution::{DeliverySettings, HistoryDepth, SecurityList};
+use tickwire_shm::{Readers, ShmChannel, effective_user};
+use tickwire_shm_transport::{RingSize, ShmConfig, ShmParticipant};
 
 /// The highest domain: higher ones would need ports above 65535.
 pub const DOMAIN_MAX: u32 = 232;
@@ -71,11 +71,11 @@ struct ShmArgs {
     /// publisher of a file or capture waits for it. Default: 16 MiB, or 64 MiB if samples have
     /// sequences; rings of echoes have a quarter.
     #[arg(long, value_name = "BYTES", value_parser = size_in(RING_BYTES_MIN..=RING_BYTES_MAX))]
-    shm_ring: Option<Size>,
+    shm_ring: Option<ByteCount>,
     /// Largest sample of types with strings or sequences; others state their own length. Default: 1
     /// KiB, or 16 KiB with sequences.
     #[arg(long, value_name = "BYTES", value_parser = size_in(1..=SAMPLE_BYTES_MAX))]
-    shm_sample: Option<Size>,
+    shm_sample: Option<ByteCount>,
 }
 
 impl ShmArgs {
@@ -159,7 +159,7 @@ impl DeliveryArgs {
             &self.shm;
         let owner = shm_user.unwrap_or_else(effective_user);
         let of_domain = || {
-            let mut directory = Channel::default_directory(owner).into_os_string();
+            let mut directory = ShmChannel::default_directory(owner).into_os_string();
             if self.domain > 0 {
                 directory.push(format!("-{}", self.domain));
             }
@@ -172,9 +172,9 @@ impl DeliveryArgs {
             Some(ReadersArg::Owner) => Readers::Owner,
         };
         let own = ShmConfig::of_user(owner);
-        let room = |usual: Room| Room {
-            ring_bytes: shm_ring.map_or(usual.ring_bytes, Size::bytes),
-            sample_bytes: shm_sample.map_or(usual.sample_bytes, Size::bytes),
+        let room = |usual: RingSize| RingSize {
+            ring_bytes: shm_ring.map_or(usual.ring_bytes, ByteCount::bytes),
+            sample_bytes: shm_sample.map_or(usual.sample_bytes, ByteCount::bytes),
         };
         let config = ShmConfig {
             directory: directory.clone(),
@@ -187,21 +187,21 @@ impl DeliveryArgs {
     }
 
     /// Delivery of samples over DDS. `all`: without `--history`, keep all samples for a slow subscriber.
-    pub fn over_dds(&self, all: bool) -> Delivery {
+    pub fn over_dds(&self, all: bool) -> DeliverySettings {
         self.dds.delivery(self.over_shm(), all)
     }
 
     /// Delivery of published samples over shared memory. `all`: wait for slow subscribers; otherwise they lose samples.
-    pub fn published_over_shm(&self, all: bool) -> Delivery {
-        Delivery { held: all.then_some(Held::All), ..self.over_shm() }
+    pub fn published_over_shm(&self, all: bool) -> DeliverySettings {
+        DeliverySettings { held: all.then_some(HistoryDepth::All), ..self.over_shm() }
     }
 
     /// Delivery of samples over shared memory.
-    pub fn over_shm(&self) -> Delivery {
-        Delivery {
+    pub fn over_shm(&self) -> DeliverySettings {
+        DeliverySettings {
             last_values: self.last_values,
             partitions: self.partition.clone(),
-            ..Delivery::default()
+            ..DeliverySettings::default()
         }
     }
 

@@ -1,9 +1,9 @@
 //! Publishes what a command receives. All channels or lines share one publisher.
 
-use super::{DeliveryArgs, Places, PublishTransport, refused};
+use super::{DeliveryArgs, PublishTransport, TransportParticipants, refused};
 use crate::console::tell;
 use crate::failure::Failure;
-use crate::units::{Span, span_in};
+use crate::units::{TimeSpan, span_in};
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_distribution::{OutletError, Outlets, TopicSet};
 use tickwire_feed::counted;
@@ -28,7 +28,7 @@ pub struct BusArgs {
     /// received everything.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
     #[arg(help_heading = "Publishing", requires = "publish")]
-    patience: Span,
+    patience: TimeSpan,
     /// With --publish, the transport: "dds", for this host and others; "shm", shared memory, for
     /// this host only; or "both".
     #[arg(long, value_name = "TRANSPORT", default_value_t, value_enum)]
@@ -92,7 +92,7 @@ impl Bus {
         }
         let patience = args.patience.duration();
         let PublishedDelivery(delivery) = &args.delivery;
-        let places = Places::join(delivery, args.transport)?;
+        let places = TransportParticipants::join(delivery, args.transport)?;
         let outlets = places.outlets(delivery, sets, is_captured, patience, stop)?;
         let count = args.subscribers.unwrap_or(u32::from(is_captured));
         if !places.wait(&outlets, count, false, patience, stop)? && !stop.is_set() {

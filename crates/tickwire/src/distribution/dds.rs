@@ -2,12 +2,12 @@
 
 use super::refused;
 use crate::failure::Failure;
-use crate::units::{Span, span_in};
+use crate::units::{TimeSpan, span_in};
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
-use tickwire_dds::{Domain, DomainConfig, Network};
-use tickwire_distribution::{Delivery, Held};
+use tickwire_dds::{Domain, DomainConfig, DomainNetwork};
+use tickwire_distribution::{DeliverySettings, HistoryDepth};
 
 /// True if this build has DDS.
 pub const HAS_DDS: bool = true;
@@ -29,7 +29,7 @@ pub struct DdsArgs {
     /// security. When the buffer is full, DEPTH drops the oldest sample; with "all", the publisher
     /// waits.
     #[arg(long, value_name = "DEPTH|all")]
-    history: Option<History>,
+    history: Option<HistoryArg>,
     /// Network to use: "loopback" for this machine only, "any" for an interface chosen by the
     /// middleware, or the address of an interface. Default: loopback.
     #[arg(long, value_name = "WHERE")]
@@ -41,17 +41,17 @@ pub struct DdsArgs {
     /// Lease: a peer from which nothing arrives for this time counts as gone. Default: 10s.
     #[arg(long, value_name = "TIME")]
     #[arg(value_parser = span_in("100ms"..="1h"))]
-    lease: Option<Span>,
+    lease: Option<TimeSpan>,
 }
 
 /// How many samples are held for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum History {
+enum HistoryArg {
     All,
     Last(u32),
 }
 
-impl FromStr for History {
+impl FromStr for HistoryArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -66,16 +66,16 @@ impl FromStr for History {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NetworkArg(Network);
+struct NetworkArg(DomainNetwork);
 
 impl FromStr for NetworkArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let network = match text {
-            "any" => Network::Best,
-            "loopback" => Network::Loopback,
-            _ => Network::Interface(text.parse().map_err(|_| "loopback, any or an address")?),
+            "any" => DomainNetwork::Best,
+            "loopback" => DomainNetwork::Loopback,
+            _ => DomainNetwork::Interface(text.parse().map_err(|_| "loopback, any or an address")?),
         };
         Ok(Self(network))
     }
@@ -97,12 +97,12 @@ impl DdsArgs {
 
     /// Joins a domain.
     pub fn join(&self, domain: u32) -> Result<DdsParticipant, Failure> {
-        let network = self.network.map_or(Network::Loopback, |NetworkArg(network)| network);
+        let network = self.network.map_or(DomainNetwork::Loopback, |NetworkArg(network)| network);
         let config = DomainConfig {
             network,
-            multicast: network != Network::Loopback && self.peer.is_empty(),
+            multicast: network != DomainNetwork::Loopback && self.peer.is_empty(),
             peers: self.peer.clone(),
-            lease: self.lease.map_or(LEASE, Span::duration),
+            lease: self.lease.map_or(LEASE, TimeSpan::duration),
             ..DomainConfig::default()
         };
         let domain = Domain::open(domain, &config).map_err(|error| refused(&error))?;
@@ -111,12 +111,16 @@ impl DdsArgs {
 
     /// Adds the DDS options to `any`. With `all`, the default of `--history` is to keep all samples for a slow
     /// subscriber.
-    pub fn delivery(&self, any: Delivery, all: bool) -> Delivery {
+    pub fn delivery(&self, any: DeliverySettings, all: bool) -> DeliverySettings {
         let held = self.history.map(|history| match history {
-            History::All => Held::All,
-            History::Last(depth) => Held::Last(depth),
+            HistoryArg::All => HistoryDepth::All,
+            HistoryArg::Last(depth) => HistoryDepth::Last(depth),
         });
-        Delivery { best_effort: self.best_effort, held: held.or(all.then_some(Held::All)), ..any }
+        DeliverySettings {
+            best_effort: self.best_effort,
+            held: held.or(all.then_some(HistoryDepth::All)),
+            ..any
+        }
     }
 }
 

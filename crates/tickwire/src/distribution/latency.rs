@@ -1,9 +1,9 @@
 //! Distributions of times by name, as a table and as JSON.
 
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use tickwire_net::histogram::{Summary, latency, record};
+use tickwire_net::histogram::{LatencySummary, latency, record};
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
 /// Distributions of times, in the order in which they were added.
@@ -34,10 +34,10 @@ impl Latencies {
     }
 
     /// The rows of the distributions that are not empty.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<LatencyRow> {
         let filled = self.rows.iter().filter(|(_, histogram)| !histogram.is_empty());
         filled
-            .map(|(name, histogram)| Row { name: name.clone(), summary: histogram.into() })
+            .map(|(name, histogram)| LatencyRow { name: name.clone(), summary: histogram.into() })
             .collect()
     }
 }
@@ -69,17 +69,18 @@ impl DistributionMetrics {
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct LatencyRow {
     /// Name of the measured time.
     pub name: String,
     /// Its distribution.
-    pub summary: Summary,
+    pub summary: LatencySummary,
 }
 
-impl Row {
+impl LatencyRow {
     /// The row as JSON, in microseconds.
     pub fn to_json(&self) -> Value {
-        let Summary { count, mean_ns, stdev_ns, p50_ns, p99_ns, p999_ns, max_ns } = self.summary;
+        let LatencySummary { count, mean_ns, stdev_ns, p50_ns, p99_ns, p999_ns, max_ns } =
+            self.summary;
         let us = |ns: u64| ns as f64 / 1e3;
         json!({
             "name": self.name,
@@ -99,7 +100,7 @@ impl Row {
         let whole = |name: &str| ns(name).map(|ns| ns.round() as u64);
         Some(Self {
             name: json["name"].as_str()?.to_owned(),
-            summary: Summary {
+            summary: LatencySummary {
                 count: json["count"].as_u64()?,
                 mean_ns: ns("mean_us")?,
                 stdev_ns: ns("stdev_us")?,
@@ -113,16 +114,16 @@ impl Row {
 }
 
 /// Rows as JSON.
-pub fn rows_json(rows: &[Row]) -> Value {
-    rows.iter().map(Row::to_json).collect()
+pub fn rows_json(rows: &[LatencyRow]) -> Value {
+    rows.iter().map(LatencyRow::to_json).collect()
 }
 
 /// Rows as a table, in microseconds.
-pub fn table_of(rows: &[Row]) -> Table {
+pub fn table_of(rows: &[LatencyRow]) -> TextTable {
     let right = ["count", "mean", "std dev", "p50", "p99", "p99.9", "max"];
     let columns = right.map(|name| (name, Align::Right));
-    let mut table = Table::new(&[&[("microseconds", Align::Left)][..], &columns].concat());
-    for Row { name, summary } in rows {
+    let mut table = TextTable::new(&[&[("microseconds", Align::Left)][..], &columns].concat());
+    for LatencyRow { name, summary } in rows {
         table.row(vec![
             name.clone(),
             summary.count.to_string(),
@@ -139,7 +140,7 @@ pub fn table_of(rows: &[Row]) -> Table {
 
 /// Returns a table that compares variants, in microseconds. Each variant has its own columns of quantiles; a row
 /// that it lacks has `-` in them.
-pub fn side_by_side(variants: &[(&str, Vec<Row>)]) -> Table {
+pub fn side_by_side(variants: &[(&str, Vec<LatencyRow>)]) -> TextTable {
     let quantiles = ["p50", "p99", "p99.9"];
     let headings: Vec<String> = variants
         .iter()
@@ -147,7 +148,7 @@ pub fn side_by_side(variants: &[(&str, Vec<Row>)]) -> Table {
         .collect();
     let mut columns = vec![("microseconds", Align::Left)];
     columns.extend(headings.iter().map(|heading| (heading.as_str(), Align::Right)));
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     let mut names: Vec<&str> = Vec::new();
     for row in variants.iter().flat_map(|(_, rows)| rows) {
         if !names.contains(&row.name.as_str()) {
@@ -158,7 +159,10 @@ pub fn side_by_side(variants: &[(&str, Vec<Row>)]) -> Table {
         let mut cells = vec![name.to_owned()];
         for (_, rows) in variants {
             match rows.iter().find(|row| row.name == name) {
-                Some(Row { summary: Summary { p50_ns, p99_ns, p999_ns, .. }, .. }) => {
+                Some(LatencyRow {
+                    summary: LatencySummary { p50_ns, p99_ns, p999_ns, .. },
+                    ..
+                }) => {
                     cells.extend([p50_ns, p99_ns, p999_ns].map(|ns| us(*ns as f64)));
                 }
                 None => cells.extend(quantiles.map(|_| "-".to_owned())),
@@ -207,10 +211,10 @@ mod tests {
         (1..=1000).for_each(|n| latencies.record(index, n * 100));
         let rows = latencies.rows();
         assert_eq!(rows.len(), 1);
-        let read = Row::from_json(&rows[0].to_json()).unwrap();
+        let read = LatencyRow::from_json(&rows[0].to_json()).unwrap();
         assert_eq!(read.name, "decode");
         assert_eq!((read.summary.count, read.summary.max_ns), (1000, rows[0].summary.max_ns));
         assert_eq!(read.summary.p50_ns, rows[0].summary.p50_ns);
-        assert_eq!(Row::from_json(&Value::Null), None);
+        assert_eq!(LatencyRow::from_json(&Value::Null), None);
     }
 }

@@ -13,11 +13,11 @@ mod transport;
 pub use args::DeliveryArgs;
 pub use bus::{Bus, BusArgs};
 pub use dds::{DdsParticipant, HAS_DDS};
-pub use latency::{DistributionMetrics, Latencies, Row, rows_json, side_by_side, table_of};
+pub use latency::{DistributionMetrics, Latencies, LatencyRow, rows_json, side_by_side, table_of};
 pub use monitor::BusWatch;
 pub use parent::{ParentArgs, stop_on_signals};
 pub use topic_metrics::TopicMetrics;
-pub use transport::{DDS, Places, PublishTransport, SHM, ShmPlace};
+pub use transport::{DDS, PublishTransport, SHM, ShmPlace, TransportParticipants};
 
 use crate::console::tell;
 use crate::decode::select;

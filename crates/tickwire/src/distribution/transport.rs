@@ -67,12 +67,12 @@ pub struct ShmPlace {
 }
 
 /// The participants of a publisher, one for each transport.
-pub struct Places {
+pub struct TransportParticipants {
     pub dds: Option<DdsParticipant>,
     pub shm: Option<ShmParticipant>,
 }
 
-impl Places {
+impl TransportParticipants {
     /// Joins the transports that `transport` selects. Options of a transport that is not selected are errors.
     pub fn join(args: &DeliveryArgs, transport: PublishTransport) -> Result<Self, Failure> {
         let (over_dds, over_shm) = (transport.is_over_dds(), transport.is_over_shm());

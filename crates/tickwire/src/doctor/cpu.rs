@@ -1,7 +1,7 @@
 //! Sleep states, frequencies, isolation, clocks and memory of the CPUs.
 
-use super::finding::Finding;
-use super::machine::Machine;
+use super::finding::DoctorFinding;
+use super::machine::MachineFiles;
 use tickwire_host::IdleSetting;
 
 const CPU: &str = "sys/devices/system/cpu";
@@ -10,28 +10,28 @@ const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
 const SLEEP_US_MAX: u64 = 2;
 
 /// Examines the CPUs.
-pub fn examine(machine: &Machine) -> Vec<Finding> {
+pub fn examine(machine: &MachineFiles) -> Vec<DoctorFinding> {
     let one = [idle, governors, isolation, clock_source, transparent_huge_pages, huge_pages];
-    let mut found: Vec<Finding> = one.iter().map(|examine| examine(machine)).collect();
+    let mut found: Vec<DoctorFinding> = one.iter().map(|examine| examine(machine)).collect();
     found.extend(shared_cores(machine));
     found.extend(numa_balancing(machine));
     found
 }
 
 /// Examines how deeply an idle CPU sleeps: a blocked thread waits until the CPU is awake.
-fn idle(machine: &Machine) -> Finding {
+fn idle(machine: &MachineFiles) -> DoctorFinding {
     let name = "idle CPUs";
     let setting = IdleSetting::read(|path| machine.text(path));
     let driver = match &setting {
         IdleSetting::Poll => {
-            return Finding::good(name, setting.to_string(), "idle CPUs never sleep");
+            return DoctorFinding::good(name, setting.to_string(), "idle CPUs never sleep");
         }
         IdleSetting::HaltPoll { poll_ns: 0, .. } => {
             let change = format!("--spin, or: echo 200000 > /{HALT_POLL}");
             return halting(setting.to_string(), change);
         }
         IdleSetting::HaltPoll { .. } => {
-            return Finding::good(
+            return DoctorFinding::good(
                 name,
                 setting.to_string(),
                 "idle virtual CPUs look for work for that long before they halt",
@@ -40,7 +40,7 @@ fn idle(machine: &Machine) -> Finding {
         IdleSetting::Driver { driver, governor } if driver == "haltpoll" => {
             if governor.as_deref().is_none_or(|governor| governor == "haltpoll") {
                 let reason = "whether idle virtual CPUs look for work before they halt";
-                return Finding::unknown(name, reason, format!("cat /{HALT_POLL}, as root"));
+                return DoctorFinding::unknown(name, reason, format!("cat /{HALT_POLL}, as root"));
             }
             // The driver only halts; its governor does the polling.
             let governor = format!("/{CPU}/cpuidle/current_governor");
@@ -55,7 +55,7 @@ fn idle(machine: &Machine) -> Finding {
     let deepest =
         states.iter().filter_map(|state| sleep_state(machine, state)).max_by_key(|(us, _)| *us);
     match (driver, deepest) {
-        (Some(driver), Some((us, state))) if us > SLEEP_US_MAX => Finding::costs(
+        (Some(driver), Some((us, state))) if us > SLEEP_US_MAX => DoctorFinding::costs(
             name,
             format!("{driver}, down to {state}"),
             format!("a blocked thread waits up to {us} us longer"),
@@ -64,12 +64,12 @@ fn idle(machine: &Machine) -> Finding {
                  parameter idle=poll"
             ),
         ),
-        (Some(driver), Some((us, state))) => Finding::good(
+        (Some(driver), Some((us, state))) => DoctorFinding::good(
             name,
             format!("{driver}, down to {state} ({us} us)"),
             "the CPU leaves its sleep states quickly",
         ),
-        _ => Finding::unknown(
+        _ => DoctorFinding::unknown(
             name,
             "no idle driver is reported; a virtual CPU without one halts at once, and a wake-up then takes 20 to 40 us",
             "--spin; in a virtual machine also the kernel's parameter cpuidle_haltpoll.force=1",
@@ -78,7 +78,7 @@ fn idle(machine: &Machine) -> Finding {
 }
 
 /// Returns wake-up latency (us) and name of a sleep state; `None` if it is disabled or not readable.
-fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
+fn sleep_state(machine: &MachineFiles, state: &str) -> Option<(u64, String)> {
     let of = |file: &str| format!("{CPU}/cpu0/cpuidle/{state}/{file}");
     if machine.number(&of("disable")) == Some(1) {
         return None;
@@ -87,8 +87,8 @@ fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
 }
 
 /// Finding for virtual CPUs that halt at once: the host must re-enter a CPU that halted.
-fn halting(found: String, change: String) -> Finding {
-    Finding::costs(
+fn halting(found: String, change: String) -> DoctorFinding {
+    DoctorFinding::costs(
         "idle CPUs",
         found,
         "a blocked thread wakes 35 us later: UDP from one CPU to another took 37.9 us instead of 3.5 (p50)",
@@ -97,7 +97,7 @@ fn halting(found: String, change: String) -> Finding {
 }
 
 /// Examines how quickly a CPU reaches its full frequency.
-fn governors(machine: &Machine) -> Finding {
+fn governors(machine: &MachineFiles) -> DoctorFinding {
     let name = "frequency governor";
     let mut governors: Vec<String> = machine
         .names(CPU, "cpu")
@@ -108,15 +108,15 @@ fn governors(machine: &Machine) -> Finding {
     governors.dedup();
     let found = governors.join(", ");
     match governors.as_slice() {
-        [] => Finding::unknown(
+        [] => DoctorFinding::unknown(
             name,
             "the firmware or the hypervisor sets the frequencies",
             "in a virtual machine, ask who runs the host",
         ),
         [governor] if governor == "performance" => {
-            Finding::good(name, found, "CPUs stay at their full frequency")
+            DoctorFinding::good(name, found, "CPUs stay at their full frequency")
         }
-        _ => Finding::costs(
+        _ => DoctorFinding::costs(
             name,
             found,
             "a CPU that was idle runs slowly until the governor notices, tens of microseconds to milliseconds",
@@ -126,83 +126,83 @@ fn governors(machine: &Machine) -> Finding {
 }
 
 /// Examines whether a busy-polling thread has its CPU to itself.
-fn isolation(machine: &Machine) -> Finding {
+fn isolation(machine: &MachineFiles) -> DoctorFinding {
     let name = "isolated CPUs";
     match machine.text(&format!("{CPU}/isolated")) {
-        Some(cpus) if !cpus.is_empty() => Finding::good(
+        Some(cpus) if !cpus.is_empty() => DoctorFinding::good(
             name,
             cpus,
             "pin threads there with --cpu: nothing else is scheduled on them",
         ),
-        Some(_) => Finding::costs(
+        Some(_) => DoctorFinding::costs(
             name,
             "none",
             "other tasks take turns with a pinned thread, milliseconds at a time; the timer interrupts it",
             "the kernel's parameters isolcpus=N nohz_full=N rcu_nocbs=N, and --cpu N",
         ),
-        None => Finding::unknown(name, "the kernel does not report it", ""),
+        None => DoctorFinding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
 /// Examines whether reading the clock needs a system call: every packet and every decision gets a time stamp.
-fn clock_source(machine: &Machine) -> Finding {
+fn clock_source(machine: &MachineFiles) -> DoctorFinding {
     let name = "clock source";
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     match machine.text(path).as_deref() {
         Some(
             source @ ("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter"),
-        ) => Finding::good(name, source, "read without a system call, 20 to 30 ns"),
-        Some(source) => Finding::costs(
+        ) => DoctorFinding::good(name, source, "read without a system call, 20 to 30 ns"),
+        Some(source) => DoctorFinding::costs(
             name,
             source,
             "each reading is a system call, 0.2 to 1 us, several per packet",
             format!("echo tsc > /{path}, if available_clocksource lists tsc"),
         ),
-        None => Finding::unknown(name, "the kernel does not report it", ""),
+        None => DoctorFinding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
 /// Examines whether the kernel compacts memory in the background.
-fn transparent_huge_pages(machine: &Machine) -> Finding {
+fn transparent_huge_pages(machine: &MachineFiles) -> DoctorFinding {
     let name = "transparent huge pages";
     let path = "sys/kernel/mm/transparent_hugepage/enabled";
     let Some(text) = machine.text(path) else {
-        return Finding::unknown(name, "the kernel does not report it", "");
+        return DoctorFinding::unknown(name, "the kernel does not report it", "");
     };
     // The active choice is in brackets.
     let chosen = text.split(['[', ']']).nth(1).unwrap_or_default().to_owned();
     match chosen.as_str() {
-        "always" => Finding::costs(
+        "always" => DoctorFinding::costs(
             name,
             chosen,
             "the kernel compacts memory while it is in use: rare stalls of up to milliseconds",
             format!("echo madvise > /{path}"),
         ),
-        _ => Finding::good(name, chosen, "memory is compacted only on request"),
+        _ => DoctorFinding::good(name, chosen, "memory is compacted only on request"),
     }
 }
 
 /// Examines huge pages, which need fewer page-table entries in the caches.
-fn huge_pages(machine: &Machine) -> Finding {
+fn huge_pages(machine: &MachineFiles) -> DoctorFinding {
     let name = "huge pages";
     let path = "proc/sys/vm/nr_hugepages";
     match machine.number(path) {
-        Some(0) => Finding::good(
+        Some(0) => DoctorFinding::good(
             name,
             "none reserved",
             "not used here; normal pages suffice for books and rings",
         ),
-        Some(pages) => Finding::good(name, format!("{pages} reserved"), "not used here"),
-        None => Finding::unknown(name, "the kernel does not report it", ""),
+        Some(pages) => DoctorFinding::good(name, format!("{pages} reserved"), "not used here"),
+        None => DoctorFinding::unknown(name, "the kernel does not report it", ""),
     }
 }
 
 /// Examines whether two threads share a core.
-fn shared_cores(machine: &Machine) -> Option<Finding> {
+fn shared_cores(machine: &MachineFiles) -> Option<DoctorFinding> {
     let name = "threads per core (SMT)";
     match machine.number(&format!("{CPU}/smt/active"))? {
-        0 => Some(Finding::good(name, "one", "no two threads share a core")),
-        _ => Some(Finding::costs(
+        0 => Some(DoctorFinding::good(name, "one", "no two threads share a core")),
+        _ => Some(DoctorFinding::costs(
             name,
             "two or more",
             "a busy neighbour on the same core takes a third to a half of its speed",
@@ -214,12 +214,12 @@ fn shared_cores(machine: &Machine) -> Option<Finding> {
 }
 
 /// Examines whether the kernel moves memory between nodes by forced page faults.
-fn numa_balancing(machine: &Machine) -> Option<Finding> {
+fn numa_balancing(machine: &MachineFiles) -> Option<DoctorFinding> {
     let path = "proc/sys/kernel/numa_balancing";
     let is_on = machine.number(path)? != 0;
     let nodes = machine.names("sys/devices/system/node", "node").len();
     (is_on && nodes > 1).then(|| {
-        Finding::costs(
+        DoctorFinding::costs(
             "NUMA balancing",
             format!("on, {nodes} nodes"),
             "deliberate page faults, some microseconds each, find out which node uses a page",

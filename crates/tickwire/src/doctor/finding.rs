@@ -29,7 +29,7 @@ impl Verdict {
 
 /// A setting: its value, its cost, and how to change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// The setting.
     pub name: String,
     /// Value of the setting.
@@ -42,7 +42,7 @@ pub struct Finding {
     pub change: String,
 }
 
-impl Finding {
+impl DoctorFinding {
     /// Creates the finding of a setting that needs no change.
     pub fn good(name: impl Into<String>, found: impl Into<String>, reason: &str) -> Self {
         let (name, found) = (name.into(), found.into());

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 /// The files of a machine.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct MachineFiles {
     root: PathBuf,
 }
 
-impl Machine {
+impl MachineFiles {
     /// Creates a machine whose `proc`, `sys` and `dev` are in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }

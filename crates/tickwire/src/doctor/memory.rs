@@ -1,7 +1,7 @@
 //! Shared memory that killed processes left behind.
 
-use super::finding::Finding;
-use super::machine::Machine;
+use super::finding::DoctorFinding;
+use super::machine::MachineFiles;
 use tickwire_feed::counted;
 use tickwire_shm_transport::LeftChannels;
 
@@ -9,13 +9,13 @@ use tickwire_shm_transport::LeftChannels;
 const DIRECTORY: &str = "dev/shm";
 
 /// Examines the users' directories of channels. A directory whose files are all in use needs no finding.
-pub fn examine(machine: &Machine) -> Vec<Finding> {
+pub fn examine(machine: &MachineFiles) -> Vec<DoctorFinding> {
     let directories = machine.names(DIRECTORY, "tickwire-").into_iter();
     directories.filter_map(|name| left_channels(machine, &format!("{DIRECTORY}/{name}"))).collect()
 }
 
 /// Examines which channels of a directory have no writer any more.
-fn left_channels(machine: &Machine, directory: &str) -> Option<Finding> {
+fn left_channels(machine: &MachineFiles, directory: &str) -> Option<DoctorFinding> {
     let name = format!("/{directory}");
     match LeftChannels::find(&machine.path(directory)) {
         Ok(LeftChannels { channels: 0, .. }) => None,
@@ -23,8 +23,8 @@ fn left_channels(machine: &Machine, directory: &str) -> Option<Finding> {
             let found = format!("{} of killed processes", counted(channels, "channel"));
             let cost = format!("{} MiB of memory that nobody uses", bytes.div_ceil(1 << 20));
             let change = "the next publisher or echoing subscriber in this directory removes them";
-            Some(Finding::wasted(name, found, cost, change))
+            Some(DoctorFinding::wasted(name, found, cost, change))
         }
-        Err(error) => Some(Finding::unknown(name, &error.to_string(), "")),
+        Err(error) => Some(DoctorFinding::unknown(name, &error.to_string(), "")),
     }
 }

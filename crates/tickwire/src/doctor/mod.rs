@@ -10,10 +10,10 @@ mod tests;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use clap::Args;
-use finding::{Finding, Verdict};
-use machine::Machine;
+use finding::{DoctorFinding, Verdict};
+use machine::MachineFiles;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub struct DoctorArgs {
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
-    let machine = Machine::new(&args.root);
+    let machine = MachineFiles::new(&args.root);
     if !machine.has("proc") && !machine.has("sys") {
         let root = args.root.display();
         return Err(Failure::Usage(format!(
@@ -46,7 +46,7 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     let findings = examine(&machine);
     let to_file = args.json.as_deref().filter(|path| *path != "-");
     if args.json.is_some() {
-        let findings: Vec<_> = findings.iter().map(Finding::json).collect();
+        let findings: Vec<_> = findings.iter().map(DoctorFinding::json).collect();
         let mut out = files::create(to_file)?;
         writeln!(out, "{:#}", json!({ "findings": findings }))?;
         out.flush()?;
@@ -61,7 +61,7 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
 }
 
 /// Examines all settings.
-fn examine(machine: &Machine) -> Vec<Finding> {
+fn examine(machine: &MachineFiles) -> Vec<DoctorFinding> {
     let mut findings = cpu::examine(machine);
     findings.extend(network::examine(machine));
     findings.extend(memory::examine(machine));
@@ -69,10 +69,10 @@ fn examine(machine: &Machine) -> Vec<Finding> {
 }
 
 /// Formats a table of all findings, then what costs latency or memory and how to change it.
-fn text(findings: &[Finding]) -> String {
+fn text(findings: &[DoctorFinding]) -> String {
     let columns = [("setting", Align::Left), ("found", Align::Left), ("verdict", Align::Left)];
-    let mut table = Table::new(&columns);
-    for Finding { name, found, verdict, .. } in findings {
+    let mut table = TextTable::new(&columns);
+    for DoctorFinding { name, found, verdict, .. } in findings {
         table.row(vec![name.clone(), found.clone(), verdict.name().to_owned()]);
     }
     let mut text = table.to_string();
@@ -82,13 +82,13 @@ fn text(findings: &[Finding]) -> String {
         (Verdict::Unknown, "What this machine does not tell"),
     ];
     for (verdict, heading) in headings {
-        let of_kind: Vec<&Finding> =
+        let of_kind: Vec<&DoctorFinding> =
             findings.iter().filter(|finding| finding.verdict == verdict).collect();
         if of_kind.is_empty() {
             continue;
         }
         text.push_str(&format!("\n{heading}:\n"));
-        for Finding { name, cost, change, .. } in of_kind {
+        for DoctorFinding { name, cost, change, .. } in of_kind {
             text.push_str(&format!("\n  {name}: {cost}.\n"));
             if !change.is_empty() {
                 text.push_str(&format!("    Change: {change}\n"));

@@ -21,9 +21,9 @@ impl Tree {
         Self(root)
     }
 
-    fn finding(&self, name: &str) -> Finding {
-        let found = examine(&Machine::new(&self.0));
-        let of_name: Vec<Finding> =
+    fn finding(&self, name: &str) -> DoctorFinding {
+        let found = examine(&MachineFiles::new(&self.0));
+        let of_name: Vec<DoctorFinding> =
             found.into_iter().filter(|finding| finding.name == name).collect();
         assert_eq!(of_name.len(), 1, "{name}: {of_name:?}");
         of_name[0].clone()
@@ -52,14 +52,14 @@ fn a_guest_that_halts_at_once_is_told_what_it_costs() {
         ];
         Tree::new(&files).finding("idle CPUs")
     };
-    let Finding { verdict, cost, change, .. } = guest("haltpoll", "0", "quiet");
+    let DoctorFinding { verdict, cost, change, .. } = guest("haltpoll", "0", "quiet");
     assert_eq!(verdict, Verdict::Costs);
     assert!(cost.contains("37.9 us instead of 3.5"), "{cost}");
     assert!(change.contains("echo 200000 > /sys/module/haltpoll/"), "{change}");
     assert_eq!(guest("haltpoll", "200000", "quiet").verdict, Verdict::Good);
     assert_eq!(guest("haltpoll", "0", "quiet idle=poll").verdict, Verdict::Good);
     // Another governor does not poll, whatever the parameter is.
-    let Finding { verdict, found, change, .. } = guest("menu", "200000", "quiet");
+    let DoctorFinding { verdict, found, change, .. } = guest("menu", "200000", "quiet");
     assert_eq!((verdict, found.as_str()), (Verdict::Costs, "haltpoll, governor menu"));
     assert!(change.contains("echo haltpoll > /sys/devices/system/cpu/cpuidle/"), "{change}");
     // Whether it polls is unknown without the governor or the parameter.
@@ -166,7 +166,7 @@ fn cards_are_told_one_by_one_and_interfaces_without_a_device_are_not() {
         (Verdict::Costs, "CPUs 0000,00000003 (mask)")
     );
     assert!(machine.finding("eth0: coalescing").cost.contains("20 us"));
-    let all = examine(&Machine::new(&machine.0));
+    let all = examine(&MachineFiles::new(&machine.0));
     assert!(!all.iter().any(|finding| finding.name.starts_with("lo:")));
 }
 
@@ -203,7 +203,7 @@ fn channels_of_killed_processes_are_told_with_their_memory() {
     holder.lock().unwrap();
     let left = machine.finding("/dev/shm/tickwire-1000");
     assert_eq!(left.verdict, Verdict::Wasted);
-    let text = text(&examine(&Machine::new(&machine.0)));
+    let text = text(&examine(&MachineFiles::new(&machine.0)));
     let (latency, memory) = text.split_once("\nMemory that nobody uses:\n").unwrap();
     assert!(!latency.contains("of memory that nobody uses."), "{text}");
     assert!(memory.starts_with("\n  /dev/shm/tickwire-1000: 4 MiB"), "{text}");
@@ -213,13 +213,15 @@ fn channels_of_killed_processes_are_told_with_their_memory() {
     let left = machine.finding("/dev/shm/tickwire-1000");
     assert_eq!(left.found, "2 channels of killed processes");
     let used = Tree::new(&[("dev/shm/tickwire-1000/prices.lock", "")]);
-    assert!(!examine(&Machine::new(&used.0)).iter().any(|finding| finding.name.contains("shm")));
+    assert!(
+        !examine(&MachineFiles::new(&used.0)).iter().any(|finding| finding.name.contains("shm"))
+    );
 }
 
 #[test]
 fn text_and_json_have_every_finding() {
     let machine = Tree::new(&[(IDLE, "haltpoll"), ("proc/sys/net/core/skb_defer_max", "64")]);
-    let findings = examine(&Machine::new(&machine.0));
+    let findings = examine(&MachineFiles::new(&machine.0));
     let text = text(&findings);
     for finding in &findings {
         assert!(text.contains(&finding.name), "{text}");

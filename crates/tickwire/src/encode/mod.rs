@@ -17,7 +17,7 @@ use tickwire_fast::{
 };
 use tickwire_feed::Endian;
 use tickwire_feed::capture::decompressed;
-use tickwire_feed::framing::{Envelope, Framing, NumberField, ResetPolicy};
+use tickwire_feed::framing::{Envelope, Framing, FramingResetPolicy, NumberField};
 use tickwire_text::json::{Json, build_message, error_text, parse_hex};
 
 /// Encode JSON lines as FAST messages.
@@ -34,7 +34,7 @@ use tickwire_text::json::{Json, build_message, error_text, parse_hex};
 /// its fields.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
-pub struct EncodeArgs {
+pub struct FastEncodeArgs {
     /// JSON lines, plain or compressed (gzip, zstd); - is standard input.
     #[arg(value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub struct EncodeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &FastEncodeArgs) -> Result<Outcome, Failure> {
     let framing = args.framing.framing()?;
     check_framing(&framing)?;
     let set = with_reset_template(args.templates.read()?, &framing);
@@ -79,7 +79,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     inputs.extend(args.templates.paths()?.iter().map(PathBuf::as_path));
     output::check(&args.output, args.force, &inputs)?;
     let format = args.output_format.map_or_else(|| PacketFormat::of(&args.output), Ok)?;
-    if framing.reset_policy() == ResetPolicy::Packet && !has_packet_lengths(&framing) {
+    if framing.reset_policy() == FramingResetPolicy::Packet && !has_packet_lengths(&framing) {
         format.check_boundaries(&args.output)?;
     }
     let file = PacketFile::create_as(&args.output, format)?;
@@ -150,12 +150,12 @@ struct Packing {
     encoder: Encoder,
     /// Encoder for packets filled up to a size.
     filling: PacketEncoder,
-    packet: Option<Packet>,
+    packet: Option<EncodedPacket>,
     out: Enveloped,
 }
 
 /// A packet that the lines define.
-struct Packet {
+struct EncodedPacket {
     index: u64,
     bytes: Vec<u8>,
     preamble: Vec<u8>,
@@ -201,7 +201,7 @@ impl Packing {
         let packet = self.packet.get_or_insert_with(|| {
             self.encoder.begin_packet();
             let bytes = preamble.clone();
-            Packet { index, bytes, preamble: preamble.clone(), part: 0 }
+            EncodedPacket { index, bytes, preamble: preamble.clone(), part: 0 }
         });
         if packet.preamble != preamble {
             packet.finish_part(&self.framing)?;
@@ -232,7 +232,7 @@ impl Packing {
     }
 }
 
-impl Packet {
+impl EncodedPacket {
     /// Sets the numbers in the last preamble that depend on the bytes after it.
     fn finish_part(&mut self, framing: &Framing) -> Result<(), Failure> {
         let len = self.bytes.len() - self.part - framing.preamble_bytes();

@@ -3,11 +3,11 @@
 use super::digest::InputDigest;
 use super::directory::ExportTerminal;
 use super::names::text_of;
-use super::table_files::{TableFiles, Target};
-use super::tables::{SharedTables, Tables};
+use super::table_files::{TableFiles, TableTarget};
+use super::tables::{CaptureTables, SharedTables};
 use super::text::TextFile;
 use crate::console::tell;
-use crate::decode::{Output, Report, Run, report_doubt};
+use crate::decode::{DecodeOutput, DecodeReport, DecodeRun, report_doubt};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{CaptureArgs, DecoderArgs, InputArgs, reset_policy};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tickwire_arrow::{LostData, TableOptions};
-use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
+use tickwire_captures::{CaptureDecoder, CaptureSample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
 use tickwire_text::MessageWriter;
@@ -27,7 +27,7 @@ use tickwire_text::MessageWriter;
 const DOUBTED_PACKETS: usize = 200;
 
 /// Settings that all captures share.
-pub struct Job<'a> {
+pub struct ExportJob<'a> {
     pub capture: &'a CaptureArgs,
     pub decoder: &'a DecoderArgs,
     pub framing: Framing,
@@ -44,14 +44,14 @@ pub struct Job<'a> {
 
 /// Size and modification time of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct CaptureFileState {
     path: PathBuf,
     bytes: u64,
     /// Time of the last change, nanoseconds since 1970-01-01 UTC.
     modified_ns: u64,
 }
 
-impl State {
+impl CaptureFileState {
     /// Reads the current state of a capture. It must be a regular file: it is read more than once, and its
     /// size is recorded.
     pub fn of(capture: &Path) -> Result<Self, Failure> {
@@ -83,7 +83,7 @@ impl State {
 /// Result of exporting a capture.
 pub struct Exported {
     pub name: String,
-    pub state: State,
+    pub state: CaptureFileState,
     /// SHA-256 of the capture, in hex.
     pub digest: String,
     /// Number of packets; `None` for FIX, which has none.
@@ -104,19 +104,19 @@ pub struct Exported {
     pub is_none_selected: bool,
 }
 
-impl Job<'_> {
+impl ExportJob<'_> {
     /// Exports a capture.
     pub fn export(
         &self,
         capture: &Path,
-        target: Target,
+        target: TableTarget,
         terminal: &ExportTerminal,
     ) -> Result<Exported, Failure> {
-        let state = State::of(capture)?;
+        let state = CaptureFileState::of(capture)?;
         let digest = InputDigest::open(capture, &target)?;
-        let is_file = matches!(target, Target::File { .. });
+        let is_file = matches!(target, TableTarget::File { .. });
         let files = TableFiles::new(target, self.table.metadata.clone(), digest.known());
-        let mut tables = Tables::new(&self.program, &self.table, files);
+        let mut tables = CaptureTables::new(&self.program, &self.table, files);
         if is_file {
             // The file has its columns even if there is no message.
             self.selection
@@ -161,7 +161,7 @@ impl Job<'_> {
         file: TextFile,
         terminal: &ExportTerminal,
     ) -> Result<bool, Failure> {
-        let state = State::of(capture)?;
+        let state = CaptureFileState::of(capture)?;
         let writer = file.writer(&self.program, &self.selection)?;
         let (_, counts) = self.decode(capture, &state, None, writer, None, terminal)?;
         file.publish()?;
@@ -172,12 +172,12 @@ impl Job<'_> {
     fn decode(
         &self,
         capture: &Path,
-        state: &State,
+        state: &CaptureFileState,
         digest: Option<InputDigest>,
         output: Box<dyn MessageWriter>,
-        on_lost: Option<Box<OnLost>>,
+        on_lost: Option<Box<LostDataHandler>>,
         terminal: &ExportTerminal,
-    ) -> Result<(Option<String>, Counts), Failure> {
+    ) -> Result<(Option<String>, ExportCounts), Failure> {
         let name = files::name_of(capture);
         let input = InputArgs::of(capture, self.capture);
         let progress = &terminal.progress;
@@ -186,7 +186,7 @@ impl Job<'_> {
             None => input.open(progress)?,
         };
         let options = self.decoder.checked_options(reset_policy(&self.framing), &self.program)?;
-        let mut report = Report::new(&name, progress, options.limits);
+        let mut report = DecodeReport::new(&name, progress, options.limits);
         if let Some(on_lost) = on_lost {
             report = report.on_lost(Box::new(move |place, error| {
                 on_lost(&LostData {
@@ -198,14 +198,14 @@ impl Job<'_> {
                 });
             }));
         }
-        let mut run = Run {
-            output: Output::Messages(output),
+        let mut run = DecodeRun {
+            output: DecodeOutput::Messages(output),
             selection: self.selection.clone(),
             packets: self.packets.clone(),
             left: u64::MAX,
             report,
             gaps: SequenceGaps::default(),
-            sample: Sample::new(DOUBTED_PACKETS),
+            sample: CaptureSample::new(DOUBTED_PACKETS),
             findings: Findings::default(),
             timed: false,
         };
@@ -222,7 +222,7 @@ impl Job<'_> {
             run.report.remark(text);
         }
         report_doubt(&mut run.report, &self.program, &self.framing, &run.sample);
-        if State::of(capture)? != *state {
+        if CaptureFileState::of(capture)? != *state {
             run.report.error(
                 "the capture changed while it was read: export it again when it is complete",
             );
@@ -233,15 +233,15 @@ impl Job<'_> {
         let is_flawed = run.report.is_flawed();
         let is_none_selected = none_selected.is_some();
         let (name, gaps) = (name.clone(), run.gaps);
-        Ok((digest, Counts { name, packets, messages, gaps, is_flawed, is_none_selected }))
+        Ok((digest, ExportCounts { name, packets, messages, gaps, is_flawed, is_none_selected }))
     }
 }
 
 /// Receives data that were not decoded.
-type OnLost = dyn Fn(&LostData);
+type LostDataHandler = dyn Fn(&LostData);
 
 /// Counters of decoding.
-struct Counts {
+struct ExportCounts {
     name: String,
     packets: u64,
     messages: u64,

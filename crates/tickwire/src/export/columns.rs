@@ -1,15 +1,15 @@
 //! Selection and output of an export.
 
-use super::capture::{Exported, Job, State};
-use super::directory::{Directory, Export, ExportTerminal};
+use super::capture::{CaptureFileState, ExportJob, Exported};
+use super::directory::{Export, ExportDirectory, ExportTerminal};
 use super::manifest::Again;
-use super::table_files::Target;
+use super::table_files::TableTarget;
 use super::text::TextFile;
 use crate::console::tell;
 use crate::decode::select;
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::fix::{DictionaryArgs, Separator};
+use crate::fix::{DictionaryArgs, InputSeparator};
 use crate::options::{
     CaptureArgs, DecoderArgs, FramingArgs, InputArgs, ResetAtArgs, TemplateArgs,
     with_reset_template,
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_arrow::{
-    Decimals, Encoders, FileFormat, PartitionKey, Partitioning, Rows, SchemaRef, Table,
-    TableOptions,
+    Decimals, Encoders, FileFormat, PartitionKey, Partitioning, RowUnit, SchemaRef, TableOptions,
+    TemplateTable,
 };
 use tickwire_fast::{CompileOptions, Program};
 use tickwire_feed::counted;
@@ -97,7 +97,7 @@ pub struct ExportArgs {
     pub(super) dictionary: DictionaryArgs,
     /// With --fix: the field separator, as in fix decode.
     #[arg(long, value_name = "TEXT", default_value = "auto", requires = "fix")]
-    pub(super) separator: Separator,
+    pub(super) separator: InputSeparator,
     /// Output directory, or a file that ends in .parquet, .arrow, .csv or .jsonl; the last two also
     /// with .gz or .zst.
     #[arg(short, long, value_name = "DIR|FILE")]
@@ -148,7 +148,7 @@ pub struct ExportArgs {
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     args.check_output()?;
-    args.captures.iter().try_for_each(|capture| State::of(capture).map(drop))?;
+    args.captures.iter().try_for_each(|capture| CaptureFileState::of(capture).map(drop))?;
     match (args.fix, args.opra) {
         (true, _) => args.export_fix(),
         (_, true) => args.export_opra(),
@@ -231,7 +231,7 @@ impl ExportArgs {
         let framing = match self.framing.is_auto() {
             true => {
                 let first = &self.captures[0];
-                State::of(first)?;
+                CaptureFileState::of(first)?;
                 let (sample, _) = InputArgs::of(first, &self.capture).sample()?;
                 self.framing.find(&sample, &set, &files::name_of(first))?
             }
@@ -241,7 +241,7 @@ impl ExportArgs {
         let options = CompileOptions::default().fields(self.fields.clone());
         let program = Arc::new(files::compile(set, &options)?);
         let selection = select(&program, &self.template)?;
-        let job = Job {
+        let job = ExportJob {
             capture: &self.capture,
             decoder: &self.decoder,
             framing,
@@ -266,9 +266,9 @@ impl ExportArgs {
         if self.is_to_file() {
             return self.to_file("template", templates.len(), &export);
         }
-        let schemas = templates
-            .iter()
-            .map(|template| Table::of(&job.program, *template, &job.table).schema().clone());
+        let schemas = templates.iter().map(|template| {
+            TemplateTable::of(&job.program, *template, &job.table).schema().clone()
+        });
         self.check_keys(&schemas.collect::<Vec<_>>())?;
         self.to_directory(&export, self.settings_of_captures(&job))
     }
@@ -283,7 +283,7 @@ impl ExportArgs {
     fn table_options(&self, program: &Program, framing: &str) -> TableOptions {
         TableOptions {
             decimals: self.decimals(),
-            rows: Rows::Entries,
+            rows: RowUnit::Entries,
             metadata: vec![
                 ("tickwire.framing".to_owned(), framing.to_owned()),
                 ("tickwire.signature_of_set".to_owned(), program.set().signature().to_string()),
@@ -326,7 +326,7 @@ impl ExportArgs {
         }
         let format = self.file_format().unwrap_or(FileFormat::Parquet);
         let encoders = Encoders::new(self.threads() - 1);
-        let target = Target::File { path: self.output.clone(), format, encoders };
+        let target = TableTarget::File { path: self.output.clone(), format, encoders };
         let exported = export(capture, target, &ExportTerminal::new(&[capture], self.quiet))?;
         self.report(&exported);
         Ok(Outcome::flawed_if(exported.is_flawed || exported.is_none_selected))
@@ -348,7 +348,7 @@ impl ExportArgs {
         };
         let partition = self.keys();
         let (path, threads, quiet) = (&self.output, self.threads(), self.quiet);
-        let directory = Directory { path, format, partition, again, threads, quiet };
+        let directory = ExportDirectory { path, format, partition, again, threads, quiet };
         directory.export(export, &self.captures, settings, |exported| self.report(exported))
     }
 
@@ -371,7 +371,7 @@ impl ExportArgs {
         more
     }
 
-    fn settings_of_captures(&self, job: &Job<'_>) -> Value {
+    fn settings_of_captures(&self, job: &ExportJob<'_>) -> Value {
         let mut settings = self.settings(json!({
             "templates": job.program.set().signature().to_string(),
             "framing": job.framing.to_string(),

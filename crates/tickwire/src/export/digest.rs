@@ -1,6 +1,6 @@
 //! The digest of a capture, by which a table identifies its source.
 
-use super::table_files::Target;
+use super::table_files::TableTarget;
 use crate::failure::Failure;
 use crate::files;
 use sha2::{Digest, Sha256};
@@ -74,7 +74,7 @@ impl RunningHash {
 
 impl InputDigest {
     /// Opens a capture whose messages go to a target.
-    pub fn open(path: &Path, target: &Target) -> Result<Self, Failure> {
+    pub fn open(path: &Path, target: &TableTarget) -> Result<Self, Failure> {
         let file = files::open_file(path)?;
         let hash = Arc::new(Mutex::new(RunningHash::new(target.encoders())));
         let mut digest = Self { path: path.to_owned(), file, hash, known: None };

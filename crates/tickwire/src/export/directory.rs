@@ -1,9 +1,9 @@
 //! Exports captures to a directory, several at a time.
 
-use super::capture::{Exported, State};
+use super::capture::{CaptureFileState, Exported};
 use super::manifest::{Again, Manifest};
 use super::names::text_of;
-use super::table_files::{InDirectory, Target};
+use super::table_files::{InDirectory, TableTarget};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
@@ -15,7 +15,7 @@ use tickwire_arrow::{Encoders, FileFormat, PartitionKey};
 use tickwire_feed::counted;
 
 /// Output directory and its settings.
-pub struct Directory<'a> {
+pub struct ExportDirectory<'a> {
     pub path: &'a Path,
     pub format: FileFormat,
     /// Partition keys of the rows.
@@ -35,7 +35,7 @@ pub struct ExportTerminal {
 
 /// Exports a capture to a target.
 pub type Export<'j> =
-    dyn Fn(&Path, Target, &ExportTerminal) -> Result<Exported, Failure> + Sync + 'j;
+    dyn Fn(&Path, TableTarget, &ExportTerminal) -> Result<Exported, Failure> + Sync + 'j;
 
 impl ExportTerminal {
     /// Prints the progress of these captures, unless `quiet`.
@@ -45,7 +45,7 @@ impl ExportTerminal {
     }
 }
 
-impl Directory<'_> {
+impl ExportDirectory<'_> {
     /// Exports captures. If one fails, the others are still exported.
     pub fn export(
         &self,
@@ -61,7 +61,7 @@ impl Directory<'_> {
         let mut outcome = Outcome::Clean;
         let mut left = Vec::new();
         for (capture, name) in captures.iter().zip(names) {
-            let state = State::of(capture)?;
+            let state = CaptureFileState::of(capture)?;
             manifest.check_place(&state, capture)?;
             match manifest.errors_of(capture, &state).filter(|_| self.again == Again::Resume) {
                 Some(0) => {}
@@ -135,7 +135,7 @@ impl Directory<'_> {
                 scope.spawn(move || {
                     while let Some((capture, name)) = left.get(next.fetch_add(1, Ordering::Relaxed))
                     {
-                        let target = Target::Directory(InDirectory {
+                        let target = TableTarget::Directory(InDirectory {
                             directory: self.path.to_owned(),
                             name: name.clone(),
                             format: self.format,

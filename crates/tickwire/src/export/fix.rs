@@ -1,9 +1,9 @@
 //! Exports FIX logs and captures of FIX: one table per message type.
 
-use super::capture::{Exported, State};
+use super::capture::{CaptureFileState, Exported};
 use super::digest::InputDigest;
 use super::directory::ExportTerminal;
-use super::table_files::{BATCH_ROWS, TableFiles, Target, Written};
+use super::table_files::{BATCH_ROWS, ExportTotals, TableFiles, TableTarget};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{CaptureArgs, InputArgs};
@@ -11,10 +11,12 @@ use crate::progress::Progress;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
-use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
+use tickwire_arrow::fix::{FixBatchBuilder, LogPlace, MessageTable};
 use tickwire_arrow::{Decimals, LostData};
-use tickwire_fix::{Message, Reader, Tag};
-use tickwire_fix_text::{FRAME_TAGS, Found, FoundAt, Names, Place, Pull, examined};
+use tickwire_fix::{FixMessage, Reader, Tag};
+use tickwire_fix_text::{
+    FRAME_TAGS, FindingPlace, FoundAt, FoundMessage, LogReader, Names, examined,
+};
 
 /// Maximum bytes of messages per batch.
 const BATCH_BYTES: usize = 64 << 20;
@@ -43,7 +45,7 @@ pub struct FixJob<'d> {
 
 impl FixJob<'_> {
     /// The builder of the rows of a message type; `None` if the dictionary does not have the type.
-    pub fn builder(&self, msg_type: &[u8]) -> Result<Option<MessageBuilder>, Failure> {
+    pub fn builder(&self, msg_type: &[u8]) -> Result<Option<FixBatchBuilder>, Failure> {
         let tags = self.fields.as_ref().map(|fields| self.names.tags_named(msg_type, fields));
         let tags = tags.transpose().map_err(Failure::Usage)?;
         let wanted = |tag: Tag| match &tags {
@@ -53,21 +55,21 @@ impl FixJob<'_> {
         let Names { session, application } = self.names;
         let (decimals, wanted) = (self.decimals, &wanted);
         let table = MessageTable { session, application, msg_type, decimals, wanted };
-        Ok(MessageBuilder::new(&table).ok())
+        Ok(FixBatchBuilder::new(&table).ok())
     }
 
     /// Exports a log or capture.
     pub fn export(
         &self,
         log: &Path,
-        target: Target,
+        target: TableTarget,
         terminal: &ExportTerminal,
     ) -> Result<Exported, Failure> {
         let name = files::name_of(log);
-        let state = State::of(log)?;
+        let state = CaptureFileState::of(log)?;
         let progress = &terminal.progress;
         let digest = InputDigest::open(log, &target)?;
-        let mut tables = Tables {
+        let mut tables = FixTables {
             job: self,
             name: &name,
             progress,
@@ -80,13 +82,13 @@ impl FixJob<'_> {
             failed: None,
         };
         let input = tables.progress.watch(digest.reader()?);
-        let pull = Pull::new(&name, input, self.separator, self.capture.packets());
+        let pull = LogReader::new(&name, input, self.separator, self.capture.packets());
         let mut pull = pull.map_err(Failure::Data)?;
         if pull.statistics().is_none() {
             self.capture.check_addressed(&name, "a text log has no addresses")?;
         }
         // The file of a single type has its columns even if there is no message.
-        if let (Target::File { .. }, Some(types)) = (tables.files.target(), &self.msg_types) {
+        if let (TableTarget::File { .. }, Some(types)) = (tables.files.target(), &self.msg_types) {
             types.iter().try_for_each(|msg_type| tables.begin(msg_type).map(drop))?;
         }
         let mut reader = Reader::new();
@@ -101,9 +103,9 @@ impl FixJob<'_> {
             tables.progress.print(&format!("{name}: {text}"));
         }
         let digest = digest.finish()?;
-        if State::of(log)? != state {
+        if CaptureFileState::of(log)? != state {
             tables.lose(
-                &Place::default(),
+                &FindingPlace::default(),
                 "the log changed while it was read: export it again when it is complete",
             );
         }
@@ -132,7 +134,7 @@ impl FixJob<'_> {
 }
 
 /// The tables of one log.
-struct Tables<'j> {
+struct FixTables<'j> {
     job: &'j FixJob<'j>,
     name: &'j str,
     progress: &'j Progress,
@@ -150,21 +152,21 @@ struct Tables<'j> {
 /// A message type and its table; `None` if the dictionary does not have the type.
 struct TypeTable {
     msg_type: Vec<u8>,
-    open: Option<Open>,
+    open: Option<OpenTypeTable>,
 }
 
-struct Open {
-    builder: MessageBuilder,
+struct OpenTypeTable {
+    builder: FixBatchBuilder,
     table: usize,
 }
 
-impl Tables<'_> {
-    fn take(&mut self, reader: &mut Reader, place: &Place<'_>, found: Found<'_>) {
+impl FixTables<'_> {
+    fn take(&mut self, reader: &mut Reader, place: &FindingPlace<'_>, found: FoundMessage<'_>) {
         if self.failed.is_some() {
             return;
         }
         // A correct message needs no report.
-        if let Found::Message { bytes, notes: [], is_completed: false } = found
+        if let FoundMessage::Message { bytes, notes: [], is_completed: false } = found
             && let Ok(message) = reader.decode(bytes)
         {
             self.push(place, &message);
@@ -177,7 +179,7 @@ impl Tables<'_> {
         }
     }
 
-    fn push(&mut self, place: &Place<'_>, message: &Message<'_, '_>) {
+    fn push(&mut self, place: &FindingPlace<'_>, message: &FixMessage<'_, '_>) {
         self.messages += 1;
         let msg_type = message.msg_type();
         if self.job.msg_types.as_ref().is_some_and(|types| !types.contains(msg_type)) {
@@ -200,7 +202,11 @@ impl Tables<'_> {
         }
     }
 
-    fn push_row(&mut self, place: &Place<'_>, message: &Message<'_, '_>) -> Result<(), Failure> {
+    fn push_row(
+        &mut self,
+        place: &FindingPlace<'_>,
+        message: &FixMessage<'_, '_>,
+    ) -> Result<(), Failure> {
         let msg_type = message.msg_type();
         // Most messages have the type of the one before.
         if self.types.get(self.last).is_none_or(|table| table.msg_type != msg_type) {
@@ -215,7 +221,7 @@ impl Tables<'_> {
             return Ok(());
         };
         let FoundAt { line, offset, packet, time_ns, source, destination } = place.at;
-        let place = MessagePlace { line, offset, packet, time_ns, source, destination };
+        let place = LogPlace { line, offset, packet, time_ns, source, destination };
         open.builder.push(&place, message);
         if open.builder.rows() >= BATCH_ROWS || open.builder.bytes() >= BATCH_BYTES {
             open.write_batch(&mut self.files)?;
@@ -229,7 +235,7 @@ impl Tables<'_> {
         if let Some(builder) = self.job.builder(msg_type)? {
             let name = self.job.tables.get(msg_type).map_or("", String::as_str);
             let table = self.files.begin(name, builder.schema())?;
-            open = Some(Open { builder, table });
+            open = Some(OpenTypeTable { builder, table });
         }
         let index = self.types.len();
         self.types.push(TypeTable { msg_type: msg_type.to_vec(), open });
@@ -237,7 +243,7 @@ impl Tables<'_> {
         Ok(index)
     }
 
-    fn lose(&mut self, place: &Place<'_>, why: &str) {
+    fn lose(&mut self, place: &FindingPlace<'_>, why: &str) {
         self.flawed += 1;
         let error = format!("{place}: {why}");
         if self.flawed <= SHOWN_MAX {
@@ -250,7 +256,7 @@ impl Tables<'_> {
         }
     }
 
-    fn finish(&mut self, digest: &str) -> Result<Written, Failure> {
+    fn finish(&mut self, digest: &str) -> Result<ExportTotals, Failure> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
@@ -261,7 +267,7 @@ impl Tables<'_> {
     }
 }
 
-impl Open {
+impl OpenTypeTable {
     fn write_batch(&mut self, files: &mut TableFiles) -> io::Result<()> {
         let batch = self.builder.take_batch().map_err(io::Error::other)?;
         files.write(self.table, &batch)

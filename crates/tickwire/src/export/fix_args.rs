@@ -11,7 +11,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tickwire_fix::{Reader, Tag};
-use tickwire_fix_text::{Names, Pull, examined};
+use tickwire_fix_text::{LogReader, Names, examined};
 
 impl ExportArgs {
     /// Exports FIX logs and captures.
@@ -96,7 +96,7 @@ impl ExportArgs {
         let mut reader = Reader::new();
         for log in &self.captures {
             let (name, input) = (files::name_of(log), files::open_file(log)?);
-            let pull = Pull::new(&name, input, self.separator.bytes(), self.capture.packets());
+            let pull = LogReader::new(&name, input, self.separator.bytes(), self.capture.packets());
             let mut pull = pull.map_err(Failure::Usage)?;
             let mut first = None;
             while first.is_none()

@@ -1,6 +1,6 @@
 //! Manifest of a directory: the captures that were exported to it, and their counts.
 
-use super::capture::{Exported, State};
+use super::capture::{CaptureFileState, Exported};
 use super::names::text_of;
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
@@ -85,7 +85,7 @@ impl Manifest {
 
     /// Number of errors of a capture that was exported in its current state; `None` if it was not, or if one
     /// of its files is gone.
-    pub fn errors_of(&self, capture: &Path, state: &State) -> Option<u64> {
+    pub fn errors_of(&self, capture: &Path, state: &CaptureFileState) -> Option<u64> {
         let entry = self.captures.get(&key(capture))?;
         let is_whole = || files_of(Some(entry)).all(|file| self.directory.join(file).exists());
         let is_exported = entry["state"] == state.json() && is_whole();
@@ -93,7 +93,7 @@ impl Manifest {
     }
 
     /// Refuses a capture whose name in the manifest belongs to a capture in another directory.
-    pub fn check_place(&self, state: &State, capture: &Path) -> Result<(), Failure> {
+    pub fn check_place(&self, state: &CaptureFileState, capture: &Path) -> Result<(), Failure> {
         let Some(entry) = self.captures.get(&key(capture)) else { return Ok(()) };
         let place = &entry["state"]["path"];
         match *place == state.json()["path"] {

@@ -1,10 +1,10 @@
 //! Exports captures of OPRA: one table per category.
 
-use super::capture::{Exported, State};
+use super::capture::{CaptureFileState, Exported};
 use super::columns::ExportArgs;
 use super::digest::InputDigest;
 use super::directory::ExportTerminal;
-use super::table_files::{BATCH_ROWS, TableFiles, Target};
+use super::table_files::{BATCH_ROWS, TableFiles, TableTarget};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{CaptureArgs, InputArgs};
@@ -16,8 +16,8 @@ use std::path::Path;
 use tickwire_arrow::opra::{CATEGORIES, CategoryBuilder, columns_of, table_name};
 use tickwire_arrow::{Decimals, LostData};
 use tickwire_captures::{SequenceGaps, not_a_datagram};
-use tickwire_feed::capture::{Kind, Packet};
-use tickwire_opra::{Category, Decode, Field, Message, PACKET_BYTES_MAX, bottom_up, peek};
+use tickwire_feed::capture::{CaptureKind, Packet};
+use tickwire_opra::{Category, Decode, Field, OpraMessage, PACKET_BYTES_MAX, bottom_up, peek};
 use tickwire_text::Header;
 
 /// Number of errors that are printed one by one.
@@ -101,18 +101,18 @@ impl OpraJob<'_> {
     fn export(
         &self,
         capture: &Path,
-        target: Target,
+        target: TableTarget,
         terminal: &ExportTerminal,
     ) -> Result<Exported, Failure> {
         let name = files::name_of(capture);
-        let state = State::of(capture)?;
+        let state = CaptureFileState::of(capture)?;
         let progress = &terminal.progress;
         let digest = InputDigest::open(capture, &target)?;
-        let mut tables = Tables {
+        let mut tables = OpraTables {
             job: self,
             name: &name,
             progress,
-            is_file: matches!(target, Target::File { .. }),
+            is_file: matches!(target, TableTarget::File { .. }),
             files: TableFiles::new(target, Vec::new(), digest.known()),
             open: Vec::new(),
             messages: 0,
@@ -123,7 +123,7 @@ impl OpraJob<'_> {
         };
         let packets = tables.decode(capture, &digest)?;
         let digest = digest.finish()?;
-        if State::of(capture)? != state {
+        if CaptureFileState::of(capture)? != state {
             let changed =
                 "the capture changed while it was read: export it again when it is complete";
             tables.lose(None, changed.to_owned())?;
@@ -136,7 +136,7 @@ impl OpraJob<'_> {
         for open in &mut tables.open {
             open.write_batch(&mut tables.files)?;
         }
-        let Tables { messages, gaps, is_none_selected, .. } = tables;
+        let OpraTables { messages, gaps, is_none_selected, .. } = tables;
         let is_flawed = tables.flawed > 0;
         let written = tables.files.finish(&digest)?;
         Ok(Exported {
@@ -157,13 +157,13 @@ impl OpraJob<'_> {
 }
 
 /// The tables of one capture.
-struct Tables<'j> {
+struct OpraTables<'j> {
     job: &'j OpraJob<'j>,
     name: &'j str,
     progress: &'j Progress,
     is_file: bool,
     files: TableFiles,
-    open: Vec<Open>,
+    open: Vec<OpenCategoryTable>,
     messages: u64,
     /// Gaps in the numbers of messages, by destination.
     gaps: SequenceGaps,
@@ -173,13 +173,13 @@ struct Tables<'j> {
     is_none_selected: bool,
 }
 
-struct Open {
+struct OpenCategoryTable {
     category: Category,
     builder: CategoryBuilder,
     table: usize,
 }
 
-impl Tables<'_> {
+impl OpraTables<'_> {
     /// Decodes all packets and returns their number.
     fn decode(&mut self, capture: &Path, digest: &InputDigest) -> Result<u64, Failure> {
         if let (true, [category]) = (self.is_file, &self.job.categories[..]) {
@@ -188,8 +188,8 @@ impl Tables<'_> {
         }
         let input = InputArgs::of(capture, self.job.capture);
         let mut reader = input.open_from(Box::new(digest.reader()?), self.progress)?;
-        let is_raw = reader.kind() == Kind::Stream;
-        let mut decoder = bottom_up::Decoder::new();
+        let is_raw = reader.kind() == CaptureKind::Stream;
+        let mut decoder = bottom_up::BottomUpDecoder::new();
         let mut packets = 0;
         loop {
             let next = match is_raw {
@@ -223,7 +223,7 @@ impl Tables<'_> {
 
     fn take(
         &mut self,
-        decoder: &mut bottom_up::Decoder,
+        decoder: &mut bottom_up::BottomUpDecoder,
         packet: &Packet<'_>,
         is_raw: bool,
     ) -> Result<(), Failure> {
@@ -263,7 +263,7 @@ impl Tables<'_> {
         &mut self,
         header: &Header<'_>,
         packet: &Packet<'_>,
-        message: &Message<'_>,
+        message: &OpraMessage<'_>,
     ) -> Result<(), Failure> {
         self.messages += 1;
         let category = message.category();
@@ -289,7 +289,7 @@ impl Tables<'_> {
     fn begin(&mut self, category: Category) -> Result<usize, Failure> {
         let builder = self.job.builder(category);
         let table = self.files.begin(table_name(category), builder.schema())?;
-        self.open.push(Open { category, builder, table });
+        self.open.push(OpenCategoryTable { category, builder, table });
         Ok(self.open.len() - 1)
     }
 
@@ -331,7 +331,7 @@ struct UsedNumbers {
 }
 
 impl UsedNumbers {
-    fn take(&mut self, message: &Message<'_>) {
+    fn take(&mut self, message: &OpraMessage<'_>) {
         if self.count == 0 {
             self.first = message.seq_num();
             self.restart = message.category() == Category::Control
@@ -354,7 +354,7 @@ fn place(packet: &Packet<'_>) -> String {
     format!("packet {} (file offset {})", packet.index, packet.file_offset)
 }
 
-impl Open {
+impl OpenCategoryTable {
     fn write_batch(&mut self, files: &mut TableFiles) -> io::Result<()> {
         let batch = self.builder.take_batch().map_err(io::Error::other)?;
         files.write(self.table, &batch)

@@ -23,7 +23,7 @@ const PARTITIONS_MAX: usize = 50_000;
 
 /// Destination of tables.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum TableTarget {
     /// One file with the rows of one table.
     File { path: PathBuf, format: FileFormat, encoders: Encoders },
     /// A directory per table, with files of this name, and a directory of errors.
@@ -44,7 +44,7 @@ pub struct InDirectory {
     pub encoders: Encoders,
 }
 
-impl Target {
+impl TableTarget {
     /// Threads that encode columns.
     pub const fn encoders(&self) -> &Encoders {
         match self {
@@ -65,7 +65,7 @@ impl Target {
 
 /// Written rows and files.
 #[derive(Default)]
-pub struct Written {
+pub struct ExportTotals {
     /// Rows by table, in the order in which the tables were begun.
     pub rows: Vec<(String, u64)>,
     /// Files, with their paths relative to the directory.
@@ -76,7 +76,7 @@ pub struct Written {
 
 /// The files of one capture.
 pub struct TableFiles {
-    target: Target,
+    target: TableTarget,
     /// Metadata that is added to the schema of every table.
     metadata: Vec<(String, String)>,
     tables: Vec<TableFile>,
@@ -116,8 +116,12 @@ struct Partitions {
 
 impl TableFiles {
     /// Starts without tables. The digest of the capture is known now if the
-    /// [target needs it](Target::needs_metadata_first), otherwise at the end.
-    pub fn new(target: Target, mut metadata: Vec<(String, String)>, digest: Option<&str>) -> Self {
+    /// [target needs it](TableTarget::needs_metadata_first), otherwise at the end.
+    pub fn new(
+        target: TableTarget,
+        mut metadata: Vec<(String, String)>,
+        digest: Option<&str>,
+    ) -> Self {
         metadata.push(("tickwire.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
         metadata.extend(digest.map(|digest| (DIGEST.to_owned(), digest.to_owned())));
         let errors = ErrorsBuilder::new();
@@ -133,7 +137,7 @@ impl TableFiles {
         }
     }
 
-    pub const fn target(&self) -> &Target {
+    pub const fn target(&self) -> &TableTarget {
         &self.target
     }
 
@@ -141,15 +145,15 @@ impl TableFiles {
     pub fn begin(&mut self, name: &str, schema: &SchemaRef) -> io::Result<usize> {
         let schema = self.described(schema);
         let (rows_to, below) = match &self.target {
-            Target::File { path, format, encoders } => {
+            TableTarget::File { path, format, encoders } => {
                 let file = PartialFile::create(path.clone(), *format, &schema)?;
                 (RowsTo::File(file.encoded_by(encoders)), Vec::new())
             }
-            Target::Directory(to) if to.partition.is_empty() || name == ERRORS => {
+            TableTarget::Directory(to) if to.partition.is_empty() || name == ERRORS => {
                 let below = format!("{name}/{}.{}", to.name, to.format.suffix());
                 (RowsTo::File(to.create(&below, &schema)?), vec![below])
             }
-            Target::Directory(to) => {
+            TableTarget::Directory(to) => {
                 let partitioning = Partitioning::new(&schema, &to.partition)
                     .map_err(|unfit| io::Error::other(format!("table {name}: {unfit}")))?;
                 (RowsTo::Partitions(Partitions::new(schema, partitioning)), Vec::new())
@@ -200,7 +204,7 @@ impl TableFiles {
     /// Records lost data. A target of one file has no table for them: they are only printed.
     pub fn add_error(&mut self, lost: &LostData) -> io::Result<()> {
         self.lost += 1;
-        if matches!(self.target, Target::File { .. }) {
+        if matches!(self.target, TableTarget::File { .. }) {
             return Ok(());
         }
         self.errors.push(lost);
@@ -221,11 +225,11 @@ impl TableFiles {
     }
 
     /// Completes all files and renames them to their final names.
-    pub fn finish(&mut self, digest: &str) -> Result<Written, Failure> {
+    pub fn finish(&mut self, digest: &str) -> Result<ExportTotals, Failure> {
         if self.errors.rows() > 0 {
             self.write_errors()?;
         }
-        let mut written = Written { errors: self.lost, ..Written::default() };
+        let mut written = ExportTotals { errors: self.lost, ..ExportTotals::default() };
         let mut tables = std::mem::take(&mut self.tables);
         for table in &mut tables {
             if let (RowsTo::File(file), false) =
@@ -270,17 +274,17 @@ impl TableFile {
         }
     }
 
-    fn flush(&mut self, target: &Target) -> io::Result<()> {
+    fn flush(&mut self, target: &TableTarget) -> io::Result<()> {
         match (&mut self.rows_to, target) {
-            (RowsTo::Partitions(partitions), Target::Directory(to)) => {
+            (RowsTo::Partitions(partitions), TableTarget::Directory(to)) => {
                 partitions.write(to, &self.name, &mut self.below)
             }
             (RowsTo::File(file), _) => file.flush(),
-            (RowsTo::Partitions(_), Target::File { .. }) => Ok(()),
+            (RowsTo::Partitions(_), TableTarget::File { .. }) => Ok(()),
         }
     }
 
-    fn end(&mut self, target: &Target) -> io::Result<()> {
+    fn end(&mut self, target: &TableTarget) -> io::Result<()> {
         if let RowsTo::File(file) = &mut self.rows_to {
             return file.end();
         }
@@ -343,7 +347,7 @@ mod tests {
         let directory =
             std::env::temp_dir().join(format!("tickwire-table-files-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
-        let target = Target::Directory(InDirectory {
+        let target = TableTarget::Directory(InDirectory {
             directory: directory.clone(),
             name: "a".to_owned(),
             format: FileFormat::Parquet,

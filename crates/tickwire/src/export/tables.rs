@@ -1,13 +1,13 @@
 //! Tables with the messages of one template each, written during decoding.
 
 use super::names::table_names;
-use super::table_files::{BATCH_ROWS, TableFiles, Written};
+use super::table_files::{BATCH_ROWS, ExportTotals, TableFiles};
 use crate::failure::Failure;
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use tickwire_arrow::{LostData, Table, TableBuilder, TableOptions};
+use tickwire_arrow::{LostData, TableBuilder, TableOptions, TemplateTable};
 use tickwire_fast::{Message, Program};
 use tickwire_text::{Header, MessageWriter};
 
@@ -16,7 +16,7 @@ const UNFIT_SHOWN_MAX: u64 = 20;
 
 /// Result of an export.
 pub struct Finished {
-    pub written: Written,
+    pub written: ExportTotals,
     /// Messages that have a value that does not fit its column.
     pub unfit: u64,
     /// Descriptions of the first of them.
@@ -24,26 +24,26 @@ pub struct Finished {
 }
 
 /// A table, and its index among the files.
-struct Open {
+struct OpenTable {
     builder: TableBuilder,
     table: usize,
 }
 
 /// The tables of one capture.
-pub struct Tables {
+pub struct CaptureTables {
     program: Arc<Program>,
     options: TableOptions,
     files: TableFiles,
     names: Vec<String>,
     /// By template.
-    open: Vec<Option<Open>>,
+    open: Vec<Option<OpenTable>>,
     unfit: u64,
     unfit_shown: Vec<String>,
     /// Error of writing to the table of errors.
     failed: Option<io::Error>,
 }
 
-impl Tables {
+impl CaptureTables {
     /// Starts without tables; each begins with its first message.
     pub fn new(program: &Arc<Program>, options: &TableOptions, files: TableFiles) -> Self {
         Self {
@@ -101,9 +101,10 @@ impl Tables {
     /// Begins the table of a template if it is new. Its file has columns even if no message follows.
     pub fn begin(&mut self, template: usize) -> io::Result<()> {
         if self.open[template].is_none() {
-            let table = Table::of(&self.program, template, &self.options);
+            let table = TemplateTable::of(&self.program, template, &self.options);
             let index = self.files.begin(&self.names[template], table.schema())?;
-            self.open[template] = Some(Open { builder: TableBuilder::new(table), table: index });
+            self.open[template] =
+                Some(OpenTable { builder: TableBuilder::new(table), table: index });
         }
         Ok(())
     }
@@ -123,7 +124,7 @@ impl Tables {
     }
 }
 
-impl Open {
+impl OpenTable {
     fn write_batch(&mut self, files: &mut TableFiles) -> io::Result<()> {
         let batch = self.builder.take_batch().map_err(io::Error::other)?;
         files.write(self.table, &batch)
@@ -132,11 +133,11 @@ impl Open {
 
 /// Tables that decoding writes to; they also record the data that were not decoded.
 #[derive(Clone)]
-pub struct SharedTables(Rc<RefCell<Tables>>);
+pub struct SharedTables(Rc<RefCell<CaptureTables>>);
 
 impl SharedTables {
     /// Shares tables.
-    pub fn new(tables: Tables) -> Self {
+    pub fn new(tables: CaptureTables) -> Self {
         Self(Rc::new(RefCell::new(tables)))
     }
 

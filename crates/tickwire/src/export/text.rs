@@ -11,21 +11,21 @@ use tickwire_arrow::unfinished::{UnfinishedFile, named};
 use tickwire_captures::Selection;
 use tickwire_fast::Program;
 use tickwire_feed::capture::CompressingWriter;
-use tickwire_text::{Column, Csv, JsonLines, MessageWriter};
+use tickwire_text::{Csv, CsvColumn, JsonLines, MessageWriter};
 
 /// Bytes buffered before they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
 
 /// Format of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
+enum TextFormat {
     Csv,
     JsonLines,
 }
 
 /// A file of text.
 pub struct TextFile {
-    text: Text,
+    text: TextFormat,
     out: SharedOutput,
     file: UnfinishedFile,
 }
@@ -55,12 +55,12 @@ impl Write for NamedFile {
 }
 
 /// The kind of text that the suffix of a file name stands for.
-fn text_of(path: &Path) -> Option<Text> {
+fn text_of(path: &Path) -> Option<TextFormat> {
     let uncompressed = path.with_extension("");
     let name = if compression_of(path).is_some() { &uncompressed } else { path };
     match name.extension().and_then(OsStr::to_str)?.to_ascii_lowercase().as_str() {
-        "csv" => Some(Text::Csv),
-        "jsonl" | "ndjson" => Some(Text::JsonLines),
+        "csv" => Some(TextFormat::Csv),
+        "jsonl" | "ndjson" => Some(TextFormat::JsonLines),
         _ => None,
     }
 }
@@ -80,7 +80,7 @@ impl TextFile {
             Some(compression) => Box::new(CompressingWriter::new(out, compression)),
             None => Box::new(out),
         };
-        let text = text_of(path).unwrap_or(Text::JsonLines);
+        let text = text_of(path).unwrap_or(TextFormat::JsonLines);
         let out = SharedOutput::new(out);
         Ok(Self { text, out, file })
     }
@@ -93,10 +93,10 @@ impl TextFile {
     ) -> Result<Box<dyn MessageWriter>, Failure> {
         let out = self.out.clone();
         Ok(match self.text {
-            Text::JsonLines => Box::new(JsonLines::new(out)),
-            Text::Csv => {
+            TextFormat::JsonLines => Box::new(JsonLines::new(out)),
+            TextFormat::Csv => {
                 let templates = selection.templates(program);
-                Box::new(Csv::new(out, program, &templates, Column::CAPTURE)?)
+                Box::new(Csv::new(out, program, &templates, CsvColumn::CAPTURE)?)
             }
         })
     }

@@ -7,7 +7,7 @@ use crate::{files, output};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use tickwire_feed_config::import::{XML_BYTES_MAX, import};
-use tickwire_feed_config::{Address, Channel};
+use tickwire_feed_config::{Address, ChannelConfig};
 
 /// Create a feed file from an exchange's configuration XML: CME's config.xml, MOEX's
 /// configuration.xml (SPECTRA and ASTS) or libtrading's.
@@ -58,8 +58,8 @@ fn from_folder(folder: &Path, file: &Path) -> io::Result<PathBuf> {
 }
 
 /// Changes the paths of a channel's captures, which are relative to the folder of the configuration.
-fn set_captures(channel: &mut Channel, xml_folder: &Path, folder: &Path) -> io::Result<()> {
-    let Channel { lines, snapshots, definitions, .. } = channel;
+fn set_captures(channel: &mut ChannelConfig, xml_folder: &Path, folder: &Path) -> io::Result<()> {
+    let ChannelConfig { lines, snapshots, definitions, .. } = channel;
     let lines = [lines, snapshots, definitions];
     for address in lines.into_iter().flat_map(|lines| [&mut lines.a, &mut lines.b]) {
         if let Some(Address::Capture(path)) = address {

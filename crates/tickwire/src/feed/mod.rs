@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_feed_config::{Errors, FeedConfig, LoadError};
+use tickwire_feed_config::{ConfigErrors, FeedConfig, LoadError};
 
 /// Check, show and import feed files, which describe the channels of a feed.
 #[derive(Debug, clap::Args)]
@@ -61,7 +61,7 @@ pub fn load(path: &Path) -> Result<FeedConfig, Failure> {
 }
 
 /// Errors as `FILE:line:column: text`, so that editors jump there.
-fn error_lines(path: &Path, errors: &Errors) -> Vec<String> {
+fn error_lines(path: &Path, errors: &ConfigErrors) -> Vec<String> {
     let name = files::name_of(path);
     let line = |error: &tickwire_feed_config::ConfigError| match error.line {
         0 => format!("{name}: {}", error.message),

@@ -1,10 +1,10 @@
 //! A feed file as tables.
 
 use crate::files;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use std::io::{self, Write};
 use std::time::Duration;
-use tickwire_feed_config::{Address, Channel, FeedConfig, KeyField, SeqNumSource};
+use tickwire_feed_config::{Address, ChannelConfig, FeedConfig, KeyField, SeqNumSource};
 
 pub(super) fn write(config: &FeedConfig, out: &mut impl Write) -> io::Result<()> {
     if let Some(description) = &config.description {
@@ -15,9 +15,9 @@ pub(super) fn write(config: &FeedConfig, out: &mut impl Write) -> io::Result<()>
     write!(out, "{}", settings(config))
 }
 
-fn addresses(config: &FeedConfig) -> Table {
+fn addresses(config: &FeedConfig) -> TextTable {
     let left = Align::Left;
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("channel", left),
         ("feed", left),
         ("line", left),
@@ -53,7 +53,7 @@ fn addresses(config: &FeedConfig) -> Table {
     table
 }
 
-fn lines(channel: &Channel) -> impl Iterator<Item = (&'static str, &'static str, &Address)> {
+fn lines(channel: &ChannelConfig) -> impl Iterator<Item = (&'static str, &'static str, &Address)> {
     [
         ("incremental", "A", &channel.lines.a),
         ("incremental", "B", &channel.lines.b),
@@ -66,9 +66,9 @@ fn lines(channel: &Channel) -> impl Iterator<Item = (&'static str, &'static str,
     .filter_map(|(feed, line, address)| Some((feed, line, address.as_ref()?)))
 }
 
-fn settings(config: &FeedConfig) -> Table {
+fn settings(config: &FeedConfig) -> TextTable {
     let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("channel", left),
         ("templates", left),
         ("framing", left),

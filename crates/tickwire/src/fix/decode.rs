@@ -16,7 +16,7 @@ use tickwire_fix_text::{examined, explained};
 /// lines without BeginString. A message with a wrong CheckSum, BodyLength or last delimiter is
 /// printed after the error, and the exit status is 1.
 #[derive(Debug, Args)]
-pub struct DecodeArgs {
+pub struct FixDecodeArgs {
     #[command(flatten)]
     messages: MessagesArgs,
     #[command(flatten)]
@@ -25,17 +25,17 @@ pub struct DecodeArgs {
     /// numbers and flags as JSON types and groups as lists of entries. For tables see `tickwire
     /// export --fix`
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: FixOutputFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum FixOutputFormat {
     Text,
     Jsonl,
 }
 
 /// Runs `tickwire fix decode`.
-pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &FixDecodeArgs) -> Result<Outcome, Failure> {
     let versions = args.dictionary.open()?;
     let mut out = files::create(None)?;
     let mut reader = Reader::new();
@@ -58,7 +58,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
             tell!("{name}: {place}: {text}");
         }
         let names = versions.names(&message);
-        if args.format == Format::Text {
+        if args.format == FixOutputFormat::Text {
             for text in &wrong {
                 writeln!(out, "wrong: {text}")?;
             }

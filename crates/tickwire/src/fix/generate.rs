@@ -6,14 +6,14 @@ use crate::{files, output};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
-use tickwire_fix_codegen::{Error, Generator};
+use tickwire_fix_codegen::{FixCodegenError, FixGenerator};
 
 /// Generate Rust types for the messages of a dictionary
 ///
 /// The generated source depends only on the crate tickwire-fix. In build scripts use
 /// tickwire_fix_codegen::build.
 #[derive(Debug, Args)]
-pub struct GenerateArgs {
+pub struct FixGenerateArgs {
     /// Dictionary: a QuickFIX or Orchestra file, or the name of a built-in one, such as FIX44
     #[arg(value_name = "DICT")]
     dictionary: PathBuf,
@@ -35,7 +35,7 @@ pub struct GenerateArgs {
 }
 
 /// Runs `tickwire fix generate`.
-pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &FixGenerateArgs) -> Result<Outcome, Failure> {
     let mut inputs = vec![args.dictionary.as_path()];
     inputs.extend(args.session.as_deref());
     output::check_all(&[args.output.as_deref()], args.force, &inputs)?;
@@ -49,14 +49,14 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     };
     let name = args.dictionary.file_name().unwrap_or(args.dictionary.as_os_str());
     let mut generator =
-        Generator::new(&application).session(session.as_ref().unwrap_or(&application)).note(
+        FixGenerator::new(&application).session(session.as_ref().unwrap_or(&application)).note(
             &format!("Made of {} by tickwire fix generate; do not edit.", name.to_string_lossy()),
         );
     if !args.only.is_empty() {
         generator = generator.messages(args.only.iter().cloned());
     }
     let source = generator.generate().map_err(|error| match error {
-        Error::UnknownMessage(_) => Failure::Usage(error.to_string()),
+        FixCodegenError::UnknownMessage(_) => Failure::Usage(error.to_string()),
         error => Failure::Data(error.to_string()),
     })?;
     let mut out = files::create(args.output.as_deref())?;

@@ -6,7 +6,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
 use tickwire_feed::capture::CaptureOptions;
-use tickwire_fix_text::{Found, Place, Pull};
+use tickwire_fix_text::{FindingPlace, FoundMessage, LogReader};
 
 const SOH: u8 = 1;
 
@@ -20,19 +20,19 @@ pub struct MessagesArgs {
     /// Field separator: soh (byte 1), pipe, caret (^A), tab, or any other text; auto uses the text
     /// after the BeginString of each message
     #[arg(long, value_name = "TEXT", default_value = "auto")]
-    separator: Separator,
+    separator: InputSeparator,
 }
 
 /// Separator between fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Separator {
+pub enum InputSeparator {
     /// The text after BeginString, in each message.
     Auto,
     /// A fixed separator.
     Is(Vec<u8>),
 }
 
-impl Separator {
+impl InputSeparator {
     /// The bytes of the separator, if it is given.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
@@ -42,7 +42,7 @@ impl Separator {
     }
 }
 
-impl FromStr for Separator {
+impl FromStr for InputSeparator {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -67,15 +67,15 @@ impl MessagesArgs {
     /// error.
     pub fn each(
         &self,
-        mut handle: impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
+        mut handle: impl FnMut(&str, FoundMessage<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (name, input) = (self.name(), files::open(&self.file)?);
-        let pull = Pull::new(&name, input, self.separator.bytes(), CaptureOptions::new());
+        let pull = LogReader::new(&name, input, self.separator.bytes(), CaptureOptions::new());
         let mut pull = pull.map_err(Failure::Data)?;
         let mut handled = Ok(());
         let mut is_on = true;
         while is_on && handled.is_ok() {
-            is_on = pull.step(&mut |place: Place<'_>, found: Found<'_>| {
+            is_on = pull.step(&mut |place: FindingPlace<'_>, found: FoundMessage<'_>| {
                 if handled.is_ok() {
                     handled = handle(&place.to_string(), found);
                 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 use tickwire_fix::dictionary::MessageDef;
-use tickwire_fix::{Dictionary, Message, Printed, Reader};
+use tickwire_fix::{Dictionary, FixMessage, Printed, Reader};
 use tickwire_fix_session::{Direction, LogLine};
 use tickwire_fix_text::{Versions, explained};
 
@@ -40,7 +40,7 @@ const TOLD_MAX: u64 = 10;
 pub fn run(args: &LogArgs) -> Result<Outcome, Failure> {
     let empty = Dictionary::parse_quickfix("<fix major='0' minor='0'/>");
     let empty = empty.map_err(|problems| Failure::Data(problems.to_string()))?;
-    let mut printer = Printer {
+    let mut printer = LogPrinter {
         out: BufWriter::new(std::io::stdout().lock()),
         args,
         versions: args.dictionary.open()?,
@@ -56,7 +56,7 @@ pub fn run(args: &LogArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(printer.flaws > 0))
 }
 
-struct Printer<'a, W> {
+struct LogPrinter<'a, W> {
     out: W,
     args: &'a LogArgs,
     versions: Versions,
@@ -68,7 +68,7 @@ struct Printer<'a, W> {
     wanted: u64,
 }
 
-impl<W: Write> Printer<'_, W> {
+impl<W: Write> LogPrinter<'_, W> {
     fn file(&mut self, path: &PathBuf) -> Result<(), Failure> {
         let name = path.display();
         let file = File::open(path).map_err(|e| Failure::file("open", &name, &e))?;
@@ -148,7 +148,11 @@ impl<W: Write> Printer<'_, W> {
 
 /// True if a message has one of these types, or if no type is given. A type is given by its MsgType or by its
 /// name in one of the dictionaries.
-fn is_wanted(types: &[String], message: &Message<'_, '_>, dictionaries: [&Dictionary; 2]) -> bool {
+fn is_wanted(
+    types: &[String],
+    message: &FixMessage<'_, '_>,
+    dictionaries: [&Dictionary; 2],
+) -> bool {
     let msg_type = message.msg_type();
     let names = dictionaries.map(|dictionary| dictionary.message(msg_type).map(MessageDef::name));
     let is_named = |wanted: &str| {

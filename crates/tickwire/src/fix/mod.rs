@@ -14,7 +14,7 @@ mod validate;
 mod versions;
 
 #[cfg(feature = "columns")]
-pub use input::Separator;
+pub use input::InputSeparator;
 #[cfg(feature = "columns")]
 pub use versions::DictionaryArgs;
 
@@ -25,35 +25,35 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 pub struct FixArgs {
     #[command(subcommand)]
-    action: Action,
+    action: FixCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum FixCommand {
     Acceptance(acceptance::AcceptanceArgs),
     Client(Box<trading::client::ClientArgs>),
-    Decode(decode::DecodeArgs),
+    Decode(decode::FixDecodeArgs),
     Dictionary(dictionary::DictionaryFileArgs),
-    Generate(generate::GenerateArgs),
+    Generate(generate::FixGenerateArgs),
     Log(log::LogArgs),
     Server(Box<trading::server::ServerArgs>),
     Store(store::StoreArgs),
-    Soak(trading::soak::SoakArgs),
+    Soak(trading::soak::FixSoakArgs),
     Validate(validate::ValidateArgs),
 }
 
 /// Runs `tickwire fix`.
 pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
     match &args.action {
-        Action::Acceptance(args) => acceptance::run(args),
-        Action::Client(args) => trading::client::run(args),
-        Action::Decode(args) => decode::run(args),
-        Action::Dictionary(args) => dictionary::run(args),
-        Action::Generate(args) => generate::run(args),
-        Action::Log(args) => log::run(args),
-        Action::Server(args) => trading::server::run(args),
-        Action::Store(args) => store::run(args),
-        Action::Soak(args) => trading::soak::run(args),
-        Action::Validate(args) => validate::run(args),
+        FixCommand::Acceptance(args) => acceptance::run(args),
+        FixCommand::Client(args) => trading::client::run(args),
+        FixCommand::Decode(args) => decode::run(args),
+        FixCommand::Dictionary(args) => dictionary::run(args),
+        FixCommand::Generate(args) => generate::run(args),
+        FixCommand::Log(args) => log::run(args),
+        FixCommand::Server(args) => trading::server::run(args),
+        FixCommand::Store(args) => store::run(args),
+        FixCommand::Soak(args) => trading::soak::run(args),
+        FixCommand::Validate(args) => validate::run(args),
     }
 }

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use std::path::Path;
 use tickwire_fix_engine::{Application, Configured, Engine};
 use tickwire_fix_session::settings::Settings;
-use tickwire_fix_session::{Fsync, Role};
+use tickwire_fix_session::{Fsync, SessionRole};
 
 /// Reads a settings file whose first session must have a role, and reports keys that have no effect.
-pub fn read(path: &Path, first: Role) -> Result<Settings, Failure> {
+pub fn read(path: &Path, first: SessionRole) -> Result<Settings, Failure> {
     let bytes =
         std::fs::read(path).map_err(|error| Failure::file("read", path.display(), &error))?;
     let name = path.display();
@@ -26,8 +26,8 @@ pub fn read(path: &Path, first: Role) -> Result<Settings, Failure> {
         && session.config.role != first
     {
         let (wanted, keys) = match first {
-            Role::Acceptor => ("acceptor", "ConnectionType=acceptor and SocketAcceptPort"),
-            Role::Initiator => {
+            SessionRole::Acceptor => ("acceptor", "ConnectionType=acceptor and SocketAcceptPort"),
+            SessionRole::Initiator => {
                 ("initiator", "ConnectionType=initiator, SocketConnectHost and SocketConnectPort")
             }
         };

@@ -7,7 +7,7 @@ use crate::files;
 use clap::Args;
 use std::io::Write;
 use tickwire_feed::counted;
-use tickwire_fix::{Message, Reader, Tag, Validator};
+use tickwire_fix::{FixMessage, Reader, Tag, Validator};
 use tickwire_fix_text::{Versions, examined, explained};
 
 /// Check messages against the dictionary of their version
@@ -58,7 +58,7 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
 fn wrong(
     validator: &mut Validator,
     versions: &Versions,
-    message: &Message<'_, '_>,
+    message: &FixMessage<'_, '_>,
 ) -> Option<String> {
     let msg_type = String::from_utf8_lossy(message.msg_type()).into_owned();
     let seq_num = message.field(Tag::MSG_SEQ_NUM).map_or(&[][..], |field| field.value);

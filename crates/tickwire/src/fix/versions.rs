@@ -7,7 +7,7 @@ use clap::Args;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use tickwire_fix::Dictionary;
-use tickwire_fix::dictionary::{Problem, shipped};
+use tickwire_fix::dictionary::{DictionaryProblem, shipped};
 use tickwire_fix_text::Versions;
 
 /// Longest dictionary that is read: five times the standard's largest.
@@ -80,7 +80,7 @@ fn text_of(path: &Path) -> Result<Cow<'static, [u8]>, Failure> {
 
 fn parse(path: &Path, text: &[u8], is_strict: bool) -> Result<Dictionary, Failure> {
     let name = files::name_of(path);
-    let refused = |problems: &[Problem]| {
+    let refused = |problems: &[DictionaryProblem]| {
         let lines = problems.iter().map(|problem| format!("{name}: {problem}"));
         let lines: Vec<String> = lines.collect();
         Failure::Data(format!("the dictionary cannot be used:\n{}", lines.join("\n")))

@@ -17,7 +17,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use day::DayArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_exchange::{CmeShape, Error, Feed, Generator, Options};
+use tickwire_exchange::{CmeShape, ExchangeError, FeedKind, Generator, Options};
 use tickwire_feed::framing::Preset;
 use truth::TruthWriter;
 
@@ -28,22 +28,22 @@ use truth::TruthWriter;
 /// packet boundaries. Dictionaries are reset before every packet (decode --reset packet). Messages are encoded with
 /// the feed's own templates, or with those of --templates, which must have the same names.
 #[derive(Debug, Args)]
-pub struct GenerateArgs {
+pub struct FeedGenerateArgs {
     #[command(subcommand)]
-    what: What,
+    what: GenerateCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum GenerateCommand {
     /// A trading day on lines A and B, with separate lines for snapshots and instrument
     /// definitions, as one capture with times, including faults
     Day(Box<DayArgs>),
     #[command(flatten)]
-    Feed(FeedArgs),
+    Feed(GeneratedFeedArgs),
 }
 
 #[derive(Debug, Subcommand)]
-enum FeedArgs {
+enum GeneratedFeedArgs {
     /// Price levels, trades and statistics: MDIncrementalRefresh messages, one per packet, and
     /// snapshots in a separate file
     Cme(CmeArgs),
@@ -62,7 +62,7 @@ struct CmeArgs {
     /// Messages like those of this channel: on average 9 has 4 entries and 79 bytes, 11 has 1 entry
     /// and 36 bytes. Default: a whole day, 4.83 entries
     #[arg(long, value_name = "NUMBER")]
-    channel: Option<Channel>,
+    channel: Option<CmeChannel>,
     /// Start with full books, so that receivers need a snapshot; always on with --channel 9 or 11
     #[arg(long)]
     mid_session: bool,
@@ -77,7 +77,7 @@ struct CmeArgs {
 
 /// Channels with known average messages.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Channel {
+enum CmeChannel {
     /// 4 entries, 79 bytes.
     #[value(name = "9")]
     Channel9,
@@ -90,10 +90,10 @@ impl CmeArgs {
     fn options(&self) -> Options {
         let mut options = Options::cme(match self.channel {
             None => CmeShape::Average,
-            Some(Channel::Channel9) => CmeShape::Channel9,
-            Some(Channel::Channel11) => CmeShape::Channel11,
+            Some(CmeChannel::Channel9) => CmeShape::Channel9,
+            Some(CmeChannel::Channel11) => CmeShape::Channel11,
         });
-        if let Feed::Cme { mid_session, .. } = &mut options.feed {
+        if let FeedKind::Cme { mid_session, .. } = &mut options.feed {
             *mid_session |= self.mid_session;
         }
         options
@@ -162,13 +162,13 @@ struct CommonArgs {
     write_templates: Option<PathBuf>,
 }
 
-impl FeedArgs {
+impl GeneratedFeedArgs {
     /// Returns the options of the feed and the common options.
     fn options(&self) -> (Options, &CommonArgs) {
         match self {
             Self::Cme(args) => (args.options(), &args.common),
             Self::Complex(ComplexArgs { common, seq, nosplit }) => {
-                let feed = Feed::Complex { entries_mean: *seq, split: !nosplit };
+                let feed = FeedKind::Complex { entries_mean: *seq, split: !nosplit };
                 (Options { feed, ..Options::complex() }, common)
             }
             Self::RandomCme(common) => (Options::random_cme(), common),
@@ -196,14 +196,14 @@ impl CommonArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &FeedGenerateArgs) -> Result<Outcome, Failure> {
     match &args.what {
-        What::Day(args) => day::run(args),
-        What::Feed(feed) => run_feed(feed),
+        GenerateCommand::Day(args) => day::run(args),
+        GenerateCommand::Feed(feed) => run_feed(feed),
     }
 }
 
-fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
+fn run_feed(feed: &GeneratedFeedArgs) -> Result<Outcome, Failure> {
     let (mut options, common) = feed.options();
     common.apply(&mut options);
     let mut generator = match common.templates.is_any() {
@@ -218,8 +218,8 @@ fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
         out.flush()?;
     }
     let snapshots = match feed {
-        FeedArgs::Cme(CmeArgs { snapshots: Some(path), snapshot_every, .. }) => {
-            let starts_full = matches!(options.feed, Feed::Cme { mid_session: true, .. });
+        GeneratedFeedArgs::Cme(CmeArgs { snapshots: Some(path), snapshot_every, .. }) => {
+            let starts_full = matches!(options.feed, FeedKind::Cme { mid_session: true, .. });
             Some(SnapshotWriter::create(path, *snapshot_every, starts_full, &mut generator)?)
         }
         _ => None,
@@ -229,9 +229,9 @@ fn run_feed(feed: &FeedArgs) -> Result<Outcome, Failure> {
 }
 
 /// Refuses two outputs of the same name, and an existing output file unless replacing is requested.
-fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
+fn check_outputs(feed: &GeneratedFeedArgs, common: &CommonArgs) -> Result<(), Failure> {
     let snapshots = match feed {
-        FeedArgs::Cme(args) => args.snapshots.as_deref(),
+        GeneratedFeedArgs::Cme(args) => args.snapshots.as_deref(),
         _ => None,
     };
     let outputs = [
@@ -258,7 +258,7 @@ fn write(
     let mut packets = PacketFile::create(&args.output)?;
     let mut truth = args.truth.as_deref().map(TruthWriter::create).transpose()?;
     let progress = Progress::of_count(args.messages, "messages");
-    let failed = |error: Error| Failure::Data(described(&error, args));
+    let failed = |error: ExchangeError| Failure::Data(described(&error, args));
     while let Some(packet) = generator.next_packet().map_err(failed)? {
         packets.write(&packet.bytes)?;
         progress.add(packet.messages.len() as u64);
@@ -279,13 +279,13 @@ fn write(
     }
 }
 
-fn failure(error: &Error) -> Failure {
+fn failure(error: &ExchangeError) -> Failure {
     Failure::Data(format!("cannot make the feed: {error}"))
 }
 
 /// An error as text, with the template file if the error is about templates.
-fn described(error: &Error, args: &CommonArgs) -> String {
-    use Error::{Encode, FieldUnknown, Program, TemplateMissing};
+fn described(error: &ExchangeError, args: &CommonArgs) -> String {
+    use ExchangeError::{Encode, FieldUnknown, Program, TemplateMissing};
     match error {
         Encode { .. } | FieldUnknown { .. } | Program(_) | TemplateMissing { .. }
             if args.templates.is_any() =>

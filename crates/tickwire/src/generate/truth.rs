@@ -5,7 +5,7 @@ use crate::files;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
-use tickwire_exchange::{Packet, TrueBook, Truth};
+use tickwire_exchange::{BookTruth, GeneratedPacket, TrueBook};
 use tickwire_feed::book::Level;
 
 /// Writes a line after each packet and one at the end.
@@ -21,7 +21,7 @@ impl TruthWriter {
     }
 
     /// Writes the books that a packet changed.
-    pub fn packet(&mut self, packet: &Packet, truth: &Truth) -> Result<(), Failure> {
+    pub fn packet(&mut self, packet: &GeneratedPacket, truth: &BookTruth) -> Result<(), Failure> {
         let books = packet.changed.iter().filter_map(|security| truth.book(*security)).map(book);
         let line = json!({
             "pkt": self.packets,
@@ -34,7 +34,7 @@ impl TruthWriter {
     }
 
     /// Writes all books.
-    pub fn finish(mut self, truth: &Truth) -> Result<(), Failure> {
+    pub fn finish(mut self, truth: &BookTruth) -> Result<(), Failure> {
         let line = json!({
             "final": true,
             "seq_num": truth.seq_num(),

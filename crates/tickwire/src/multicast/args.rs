@@ -6,11 +6,11 @@ use crate::options::{
     ChannelArgs, EndpointArgs, Endpoints, FaultArgs, MetricsArgs, MonitorArgs, SnapshotFaultArgs,
 };
 use crate::output;
-use crate::units::Span;
+use crate::units::TimeSpan;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
-use tickwire_feed::capture::Format;
+use tickwire_feed::capture::CaptureFormat;
 use tickwire_net::inject::Faults;
 use tickwire_net::replay::Pace;
 
@@ -58,7 +58,7 @@ pub struct MulticastArgs {
     /// older tools.
     #[arg(short, long, value_name = "TIME", help_heading = "Pace")]
     #[arg(conflicts_with_all = ["original", "rate", "maximum"])]
-    sleep: Option<Span>,
+    sleep: Option<TimeSpan>,
     /// Keep the times of the capture, accelerated by the factor SPEED (default 1).
     #[arg(long, value_name = "SPEED", num_args = 0..=1, default_missing_value = "1")]
     #[arg(help_heading = "Pace", conflicts_with_all = ["rate", "maximum"])]
@@ -72,7 +72,7 @@ pub struct MulticastArgs {
     maximum: bool,
     /// Busy-wait for this time before each packet is due: exact times, one CPU fully used.
     #[arg(long, value_name = "TIME", help_heading = "Pace", default_value = "0")]
-    spin_for: Span,
+    spin_for: TimeSpan,
     /// CPU to run on, counted from 0.
     #[arg(long, value_name = "NUMBER", help_heading = "Pace")]
     pub cpu: Option<usize>,
@@ -87,7 +87,7 @@ pub struct MulticastArgs {
 
     /// Format of the files: u32be, u32le or pcap. Default: detected.
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
-    pub input_format: Option<Format>,
+    pub input_format: Option<CaptureFormat>,
     /// Read only packets sent to this port (pcap and pcapng), from all files.
     #[arg(long, value_name = "PORT", help_heading = "Input")]
     pub capture_port: Option<u16>,
@@ -167,7 +167,7 @@ impl MulticastArgs {
             (Some(Speed(speed)), _, _) => Pace::Original { speed },
             (_, Some(packets_per_second), _) => Pace::Rate { packets_per_second },
             (_, _, true) => Pace::Maximum,
-            _ => Pace::Gap { gap_ns: self.sleep.map_or(1_000_000, Span::nanoseconds) },
+            _ => Pace::Gap { gap_ns: self.sleep.map_or(1_000_000, TimeSpan::nanoseconds) },
         }
     }
 

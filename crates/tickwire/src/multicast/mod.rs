@@ -14,8 +14,8 @@ use crate::files;
 use crate::options::metrics_of;
 use crate::progress::Progress;
 use examined::Examined;
-use published::Published;
-use report::Report;
+use published::PlaybackMetrics;
+use report::PlaybackReport;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -27,7 +27,7 @@ use tickwire_net::affinity;
 use tickwire_net::inject::{Faults, Injector, line_seed};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
-use tickwire_net::replay::{Pace, Schedule, Waiter};
+use tickwire_net::replay::{Pace, ReplaySchedule, Waiter};
 
 /// Name of the snapshot feed.
 const SNAPSHOTS: &str = "snapshots";
@@ -53,14 +53,14 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
             None
         }
     };
-    let schedule = Schedule::new(args.pace(), origin_ns);
+    let schedule = ReplaySchedule::new(args.pace(), origin_ns);
     let tracks = tracks(args, &feeds, schedule, &progress)?;
     let lines = feeds.iter().map(|feed| feed.open(args)).collect::<Result<Vec<_>, _>>()?;
     let playback = Playback::new(lines, tracks).map_err(|error| failure(&feeds, &error))?;
     let mut playback = playback.pace(schedule);
     let waiter = Waiter::new(stop.clone()).spin(args.spin());
     let metrics = metrics_of("multicast");
-    let mut published = Published::new(&metrics, &feeds);
+    let mut published = PlaybackMetrics::new(&metrics, &feeds);
     let exporter = args.metrics().serve(&metrics)?;
     let mut builder = args.monitor().builder("multicast");
     if let Some(builder) = &mut builder {
@@ -72,7 +72,8 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let is_stopped = stop.is_set();
     let unsent = (played.is_ok() && !is_stopped).then(|| count_unsent(&feeds, &playback));
-    Report::of(&feeds, &playback, is_stopped, unsent.as_deref()).write(args.json.as_deref())?;
+    PlaybackReport::of(&feeds, &playback, is_stopped, unsent.as_deref())
+        .write(args.json.as_deref())?;
     played.map_err(|error| failure(&feeds, &error))?;
     for (file, packets) in unsent.iter().flatten().filter(|(_, packets)| *packets > 0) {
         let (name, packets) = (files::name_of(file), counted(*packets, "packet"));
@@ -83,7 +84,7 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
 
 /// Returns each capture with the number of its packets whose destination belongs to no line. All tracks must
 /// have ended.
-fn count_unsent<'f>(feeds: &[Feed<'f>], playback: &Playback) -> Vec<(&'f Path, u64)> {
+fn count_unsent<'f>(feeds: &[MulticastLine<'f>], playback: &Playback) -> Vec<(&'f Path, u64)> {
     let files = feeds.iter().filter_map(|feed| Some((feed.file?, feed.captured_as)));
     let tracks: Vec<_> = files.zip(playback.tracks()).collect();
     let mut unsent: Vec<(&Path, u64)> = Vec::new();
@@ -106,7 +107,7 @@ fn is_same(file: &Path, other: &Path) -> bool {
 }
 
 /// Reports parts of captures that were not sent. Returns true if there were any.
-fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
+fn tell_missing(feeds: &[MulticastLine<'_>], playback: &Playback) -> bool {
     let files = feeds.iter().filter_map(|feed| feed.file);
     for (file, track) in files.clone().zip(playback.tracks()) {
         if let Some(text) = track.times_back() {
@@ -120,7 +121,7 @@ fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
 }
 
 /// A line: its name, its destination and its faults.
-pub struct Feed<'a> {
+pub struct MulticastLine<'a> {
     name: &'static str,
     endpoint: Endpoint,
     faults: Faults,
@@ -131,7 +132,7 @@ pub struct Feed<'a> {
     captured_as: Option<SocketAddr>,
 }
 
-impl Feed<'_> {
+impl MulticastLine<'_> {
     fn open(&self, args: &MulticastArgs) -> Result<PlaybackLine, Failure> {
         let options = SenderOptions { hops_max: args.hops, ..SenderOptions::default() };
         let sender = Sender::open(self.endpoint, options)
@@ -142,7 +143,7 @@ impl Feed<'_> {
 
 /// Line A first, then B and the snapshots if requested. Packets of a capture with several destinations are
 /// assigned to the lines with these addresses.
-fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
+fn feeds(args: &MulticastArgs) -> Result<Vec<MulticastLine<'_>>, Failure> {
     let endpoints = args.endpoints()?;
     let file = args.file.as_path();
     let of_b = endpoints.b.map(|b| (args.file_b.as_deref().unwrap_or(file), b));
@@ -152,7 +153,7 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let examined = Examined::new(args, &lines)?;
 
     let captured_as = examined.captured_as(file, endpoints.a)?;
-    let mut feeds = vec![Feed {
+    let mut feeds = vec![MulticastLine {
         name: "A",
         endpoint: endpoints.a,
         faults: args.faults(0),
@@ -173,7 +174,7 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
             None => (None, None),
         };
         let (faults, seed) = (args.faults(1), line_seed(args.seed, 1));
-        feeds.push(Feed { name: "B", endpoint, faults, seed, file, captured_as });
+        feeds.push(MulticastLine { name: "B", endpoint, faults, seed, file, captured_as });
     }
     if let Some(endpoint) = endpoints.snapshots {
         let file = args.snapshots.as_deref();
@@ -182,7 +183,7 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
             None => None,
         };
         let (faults, seed) = (args.snapshot_faults(), args.seed);
-        feeds.push(Feed { name: SNAPSHOTS, endpoint, faults, seed, file, captured_as });
+        feeds.push(MulticastLine { name: SNAPSHOTS, endpoint, faults, seed, file, captured_as });
     }
     Ok(feeds)
 }
@@ -191,8 +192,8 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
 /// their times, and paced by the playback.
 fn tracks(
     args: &MulticastArgs,
-    feeds: &[Feed<'_>],
-    schedule: Schedule,
+    feeds: &[MulticastLine<'_>],
+    schedule: ReplaySchedule,
     progress: &Progress,
 ) -> Result<Vec<Track>, Failure> {
     let is_original = matches!(args.pace(), Pace::Original { .. });
@@ -291,7 +292,7 @@ fn start_of(
 
 /// The earliest time of a packet that is sent, so that the relative timing of the captures is kept. Refuses
 /// captures without times.
-fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, Failure> {
+fn first_time(args: &MulticastArgs, feeds: &[MulticastLine<'_>]) -> Result<Option<u64>, Failure> {
     let mut first = None;
     for feed in feeds {
         let Some(path) = feed.file else { continue };
@@ -325,7 +326,7 @@ fn check_lines(args: &MulticastArgs) -> Result<(), Failure> {
     )))
 }
 
-fn failure(feeds: &[Feed<'_>], error: &PlaybackError) -> Failure {
+fn failure(feeds: &[MulticastLine<'_>], error: &PlaybackError) -> Failure {
     let name = |track: usize| {
         let files = feeds.iter().filter_map(|feed| feed.file).nth(track);
         files.map_or_else(String::new, |file| format!("{}: ", files::name_of(file)))

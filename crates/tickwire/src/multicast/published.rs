@@ -1,6 +1,6 @@
 //! Metrics of the sender, for Prometheus and the monitor.
 
-use super::Feed;
+use super::MulticastLine;
 use tickwire_monitor::{MonitorBuilder, SenderTap, SentFacts};
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::playback::{Playback, PlaybackLine};
@@ -10,7 +10,7 @@ use tickwire_telemetry::metrics::{Counter, Distribution, Metrics};
 const PUBLISH_NS: u64 = 250_000_000;
 
 /// The counters of one line.
-struct Line {
+struct PlaybackLineMetrics {
     packets: Counter,
     bytes: Counter,
     no_room: Counter,
@@ -20,21 +20,21 @@ struct Line {
 }
 
 /// The metrics of a playback.
-pub struct Published {
-    lines: Vec<Line>,
+pub struct PlaybackMetrics {
+    lines: Vec<PlaybackLineMetrics>,
     late: Distribution,
     published_ns: u64,
     monitor: Option<SenderTap>,
 }
 
-impl Published {
+impl PlaybackMetrics {
     /// Registers the metrics.
-    pub fn new(metrics: &Metrics, feeds: &[Feed<'_>]) -> Self {
-        let line = |feed: &Feed<'_>| {
+    pub fn new(metrics: &Metrics, feeds: &[MulticastLine<'_>]) -> Self {
+        let line = |feed: &MulticastLine<'_>| {
             let name = feed.name.to_lowercase();
             let labels = [("line", &name[..])];
             let counter = |name, help| metrics.counter(name, help, &labels);
-            Line {
+            PlaybackLineMetrics {
                 packets: counter("multicast_sent_packets", "Packets sent"),
                 bytes: counter("multicast_sent_bytes", "Bytes sent"),
                 no_room: counter(
@@ -62,8 +62,9 @@ impl Published {
     }
 
     /// Publishes the lines to a monitor from now on.
-    pub fn tell_monitor(&mut self, builder: &mut MonitorBuilder, feeds: &[Feed<'_>]) {
-        let line = |feed: &Feed<'_>| (feed.name.to_owned(), feed.endpoint.address().to_string());
+    pub fn tell_monitor(&mut self, builder: &mut MonitorBuilder, feeds: &[MulticastLine<'_>]) {
+        let line =
+            |feed: &MulticastLine<'_>| (feed.name.to_owned(), feed.endpoint.address().to_string());
         self.monitor =
             Some(builder.set_sender(feeds.iter().map(line).collect(), self.late.clone()));
     }

@@ -1,48 +1,48 @@
 //! Report of the sender, as a table and as JSON.
 
-use super::Feed;
+use super::MulticastLine;
 use crate::failure::Failure;
 use crate::files;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use tickwire_feed::counted;
-use tickwire_net::histogram::Summary;
+use tickwire_net::histogram::LatencySummary;
 use tickwire_net::inject::FaultCounters;
 use tickwire_net::multicast::Endpoint;
-use tickwire_net::playback::{LineCounters, Playback};
+use tickwire_net::playback::{Playback, PlaybackLineCounters};
 
 /// The counters of one line.
-struct Line {
+struct PlaybackLineReport {
     name: &'static str,
     endpoint: Endpoint,
-    sent: LineCounters,
+    sent: PlaybackLineCounters,
     faults: FaultCounters,
 }
 
 /// Result of a playback.
-pub struct Report {
-    lines: Vec<Line>,
+pub struct PlaybackReport {
+    lines: Vec<PlaybackLineReport>,
     packets: u64,
     passed_over: u64,
     /// Packets whose destination belongs to no line; `None` if not all captures were read to their ends.
     unsent: Option<u64>,
     elapsed_ns: u64,
-    late: Summary,
+    late: LatencySummary,
     is_stopped: bool,
 }
 
-impl Report {
+impl PlaybackReport {
     /// Creates a report of the current counters. `unsent` has each capture with the number of its packets whose
     /// destination belongs to no line.
     pub fn of(
-        feeds: &[Feed<'_>],
+        feeds: &[MulticastLine<'_>],
         playback: &Playback,
         is_stopped: bool,
         unsent: Option<&[(&Path, u64)]>,
     ) -> Self {
-        let lines = feeds.iter().zip(playback.lines()).map(|(feed, line)| Line {
+        let lines = feeds.iter().zip(playback.lines()).map(|(feed, line)| PlaybackLineReport {
             name: feed.name,
             endpoint: feed.endpoint,
             sent: line.counters(),
@@ -55,7 +55,7 @@ impl Report {
             passed_over: tracks.map(|counters| counters.passed_over).sum(),
             unsent: unsent.map(|captures| captures.iter().map(|(_, packets)| packets).sum()),
             elapsed_ns: playback.elapsed_ns(),
-            late: Summary::from(playback.lateness()),
+            late: LatencySummary::from(playback.lateness()),
             is_stopped,
         }
     }
@@ -80,7 +80,7 @@ impl Report {
         let columns = ["taken", "lost", "twice", "overtaken", "sent", "bytes", "no room"];
         let left = [("line", Align::Left), ("to", Align::Left)];
         let right = columns.map(|name| (name, Align::Right));
-        let mut table = Table::new(&[&left[..], &right].concat());
+        let mut table = TextTable::new(&[&left[..], &right].concat());
         for line in &self.lines {
             let counts = [
                 line.faults.taken,
@@ -124,7 +124,7 @@ impl Report {
     }
 
     fn to_json(&self) -> Value {
-        let lines: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
+        let lines: Vec<Value> = self.lines.iter().map(PlaybackLineReport::to_json).collect();
         json!({
             "packets": self.packets,
             "passed_over": self.passed_over,
@@ -143,7 +143,7 @@ impl Report {
     }
 }
 
-impl Line {
+impl PlaybackLineReport {
     fn to_json(&self) -> Value {
         json!({
             "line": self.name,

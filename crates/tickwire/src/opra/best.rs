@@ -5,8 +5,8 @@ use tickwire_feed::book::{BookUpdate, Level, LevelAction, Side};
 use tickwire_feed::market::{
     Adapt, Clear, Instrument, InstrumentKey, Instruments, MarketEvent, MarketSink, Update,
 };
-use tickwire_feed::opra::{Event, OpraAdapter};
-use tickwire_opra::Message;
+use tickwire_feed::opra::{OpraAdapter, OpraEvent};
+use tickwire_opra::OpraMessage;
 
 /// Maximum number of series per line.
 const SERIES_MAX: usize = 1 << 20;
@@ -14,10 +14,10 @@ const SERIES_MAX: usize = 1 << 20;
 /// Receives the market events of a line.
 pub trait LineNews {
     /// Called when the best prices of a series have changed or become stale.
-    fn best_changed(&mut self, instrument: Instrument, name: &str, series: &Series);
+    fn best_changed(&mut self, instrument: Instrument, name: &str, series: &SeriesBestPrices);
 
     /// Called when the best prices of a series have become fresh or stale.
-    fn freshness_changed(&mut self, _name: &str, _series: &Series) {}
+    fn freshness_changed(&mut self, _name: &str, _series: &SeriesBestPrices) {}
 
     /// Called for a trade, a status or a statistic.
     fn told(&mut self, event: &MarketEvent<'_>, instruments: &Instruments);
@@ -52,7 +52,7 @@ impl Stale {
 
 /// The best prices of a series.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct SeriesBestPrices {
     /// Best bid and best offer.
     pub best: [Option<Level>; 2],
     /// Why they are stale; `None` once the line has sent both sides.
@@ -65,13 +65,13 @@ pub struct Series {
 /// Tracks the best prices of a line.
 pub struct BestPrices<N> {
     adapter: OpraAdapter,
-    taking: Taking<N>,
+    taking: BestPriceTracker<N>,
 }
 
-struct Taking<N> {
+struct BestPriceTracker<N> {
     news: N,
     instruments: Instruments,
-    series: Vec<Series>,
+    series: Vec<SeriesBestPrices>,
     changed: Vec<Instrument>,
 }
 
@@ -79,7 +79,8 @@ impl<N: LineNews> BestPrices<N> {
     /// Creates the state of a line before its first message.
     pub fn new(news: N) -> Self {
         let instruments = Instruments::new(SERIES_MAX);
-        let taking = Taking { news, instruments, series: Vec::new(), changed: Vec::new() };
+        let taking =
+            BestPriceTracker { news, instruments, series: Vec::new(), changed: Vec::new() };
         Self { adapter: OpraAdapter::new(), taking }
     }
 
@@ -94,7 +95,7 @@ impl<N: LineNews> BestPrices<N> {
     }
 
     /// Handles a message.
-    pub fn message(&mut self, message: &Message<'_>) {
+    pub fn message(&mut self, message: &OpraMessage<'_>) {
         let seq_num = message.seq_num().unwrap_or_default();
         let Self { adapter, taking } = self;
         // The OPRA adapter never fails.
@@ -103,22 +104,22 @@ impl<N: LineNews> BestPrices<N> {
     }
 
     /// Handles a gap or a reset: best prices are stale until the line has sent both sides again.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &OpraEvent) {
         match event {
-            Event::Gap(gap) => {
+            OpraEvent::Gap(gap) => {
                 self.taking.news.gap(*gap);
                 self.taking.lose(Stale::Gap);
             }
-            Event::Reset { seq_num } => {
+            OpraEvent::Reset { seq_num } => {
                 self.taking.news.reset(*seq_num);
                 self.taking.lose(Stale::Reset);
             }
-            Event::Packet { .. } => {}
+            OpraEvent::Packet { .. } => {}
         }
     }
 }
 
-impl<N: LineNews> Taking<N> {
+impl<N: LineNews> BestPriceTracker<N> {
     /// Marks all best prices as stale.
     fn lose(&mut self, reason: Stale) {
         let Self { news, instruments, series, .. } = self;
@@ -152,12 +153,12 @@ impl<N: LineNews> Taking<N> {
     }
 }
 
-impl<N: LineNews> MarketSink for Taking<N> {
+impl<N: LineNews> MarketSink for BestPriceTracker<N> {
     fn instrument(&mut self, key: InstrumentKey<'_>) -> Option<Instrument> {
         let instrument = self.instruments.intern(key)?;
         if instrument.index() >= self.series.len() {
             let (best, told, stale) = ([None; 2], [false; 2], Some(Stale::NotTold));
-            self.series.push(Series { best, told, stale, is_changed: false });
+            self.series.push(SeriesBestPrices { best, told, stale, is_changed: false });
         }
         Some(instrument)
     }

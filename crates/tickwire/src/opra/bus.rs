@@ -1,21 +1,25 @@
 //! Publishes OPRA lines: best prices, trades and status of each series.
 
-use super::best::{BestPrices, LineNews, Series, Stale};
-use super::show::Shown;
+use super::best::{BestPrices, LineNews, SeriesBestPrices, Stale};
+use super::show::OpraEventKind;
 use crate::distribution::{Bus, BusArgs};
 use crate::failure::Failure;
 use crate::output::OutputArgs;
-use tickwire_distribution::market::{MarketSamples, Origin};
+use tickwire_distribution::market::{ChangeOrigin, MarketSamples};
 use tickwire_distribution::{OutletError, Outlets};
 use tickwire_feed::book::{Amount, Level};
 use tickwire_feed::market::{
     BookKind, ExchangeTime, Instrument, Instruments, MarketEvent, Status, Trade, TradeAction,
 };
-use tickwire_feed::opra::Event;
-use tickwire_opra::Message;
+use tickwire_feed::opra::OpraEvent;
+use tickwire_opra::OpraMessage;
 
 /// Refuses an output file into which nothing would be written: with `--publish`, only `--show` prints.
-pub fn check_output(bus: &BusArgs, show: &[Shown], output: &OutputArgs) -> Result<(), Failure> {
+pub fn check_output(
+    bus: &BusArgs,
+    show: &[OpraEventKind],
+    output: &OutputArgs,
+) -> Result<(), Failure> {
     match (bus.publish && show.is_empty(), output.path()) {
         (true, Some(_)) => Err(Failure::Usage(
             "--output: with --publish alone nothing is printed; add --show, or leave out --output"
@@ -73,17 +77,17 @@ impl LineBus {
     }
 
     /// Handles a message.
-    pub fn message(&mut self, message: &Message<'_>) {
+    pub fn message(&mut self, message: &OpraMessage<'_>) {
         self.prices.news().seq_num = message.seq_num();
         self.prices.message(message);
     }
 
     /// Handles an event of the reception and publishes the pending market events. `now_ns` is the time of gaps and
     /// resets, which have no packet.
-    pub fn event(&mut self, event: &Event, now_ns: u64) {
+    pub fn event(&mut self, event: &OpraEvent, now_ns: u64) {
         let handler_ns = match event {
-            Event::Packet { received_ns, .. } => *received_ns,
-            Event::Gap(_) | Event::Reset { .. } => now_ns,
+            OpraEvent::Packet { received_ns, .. } => *received_ns,
+            OpraEvent::Gap(_) | OpraEvent::Reset { .. } => now_ns,
         };
         self.prices.news().seq_num = None;
         self.prices.event(event);
@@ -108,7 +112,7 @@ fn publish(
 ) -> Result<(), OutletError> {
     let (pending, instruments) = prices.news_and_instruments();
     for (seq_num, news) in pending.news.drain(..) {
-        let origin = Origin { seq_num, sending_time: None, received_ns };
+        let origin = ChangeOrigin { seq_num, sending_time: None, received_ns };
         match news {
             News::Best { instrument, best, stale } => {
                 let key = (instrument, BookKind::Outright);
@@ -134,8 +138,8 @@ fn publish(
 }
 
 impl LineNews for PacketNews {
-    fn best_changed(&mut self, instrument: Instrument, _name: &str, series: &Series) {
-        let Series { best, stale, .. } = *series;
+    fn best_changed(&mut self, instrument: Instrument, _name: &str, series: &SeriesBestPrices) {
+        let SeriesBestPrices { best, stale, .. } = *series;
         self.news.push((self.seq_num, News::Best { instrument, best, stale }));
     }
 

@@ -1,22 +1,22 @@
 //! `tickwire opra decode`: prints the messages of a capture.
 
-use super::decoder::{Decoder, DecoderName};
-use super::lines::{self, LineArgs};
-use super::print::{Lines, MessageFormat, Report};
-use super::show::Shown;
-use super::style::{Place, Style, StyleArgs};
+use super::decoder::{DecoderName, OpraDecoder};
+use super::lines::{self, OpraLineArgs};
+use super::print::{MessageFormat, MessageLines, OpraReport};
+use super::show::OpraEventKind;
+use super::style::{OpraMessagePlace, Style, StyleArgs};
 use crate::distribution::BusArgs;
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{InputArgs, Replay};
+use crate::options::{InputArgs, InputReplay};
 use crate::output::OutputArgs;
 use crate::progress::Progress;
 use std::cell::Cell;
 use std::io::{Read, Write};
 use tickwire_captures::not_a_datagram;
-use tickwire_feed::capture::{CaptureReader, Kind, Packet};
+use tickwire_feed::capture::{CaptureKind, CaptureReader, Packet};
 use tickwire_feed::parallel::{Lane, Parallel};
-use tickwire_opra::{Decode, Error, PACKET_BYTES_MAX, Summary};
+use tickwire_opra::{Decode, OpraError, OpraSummary, PACKET_BYTES_MAX};
 
 /// Maximum number of threads: more than any machine has cores.
 const THREADS_MAX: usize = 256;
@@ -43,7 +43,7 @@ const OF_MESSAGES: [&str; 8] =
 /// counts the packets without duplicates.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("publish", |publish| publish.conflicts_with_all(OF_MESSAGES)))]
-pub struct DecodeArgs {
+pub struct OpraDecodeArgs {
     #[command(flatten)]
     pub input: InputArgs,
     /// Decoder to use
@@ -55,11 +55,11 @@ pub struct DecodeArgs {
     /// trades, or events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
     #[arg(conflicts_with_all = OF_MESSAGES)]
-    pub show: Vec<Shown>,
+    pub show: Vec<OpraEventKind>,
     #[command(flatten)]
     pub bus: BusArgs,
     #[command(flatten)]
-    pub sides: LineArgs,
+    pub sides: OpraLineArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     /// Stop after writing this many messages
@@ -74,7 +74,7 @@ pub struct DecodeArgs {
     pub quiet: bool,
 }
 
-impl DecodeArgs {
+impl OpraDecodeArgs {
     /// Returns the selection and format of messages.
     pub fn style(&self) -> Result<Style, Failure> {
         self.style.style(self.output.path().and_then(MessageFormat::from_suffix))
@@ -99,7 +99,7 @@ impl DecodeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraDecodeArgs) -> Result<Outcome, Failure> {
     if args.sides.are_given() || args.has_market_events() {
         return lines::run(args);
     }
@@ -109,8 +109,8 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     args.decoder.decoder()?;
     let progress = Progress::of(path);
     let mut out = args.output.create(&[path])?;
-    let mut reader = args.input.open_live(&progress, out.clone(), Replay::default())?;
-    let mut report = Report::new(files::name_of(path), &progress);
+    let mut reader = args.input.open_live(&progress, out.clone(), InputReplay::default())?;
+    let mut report = OpraReport::new(files::name_of(path), &progress);
     out.write_all(style.heading().unwrap_or_default().as_bytes())?;
     decode_all(args, &style, &mut reader, &mut report, &mut out)?;
     out.flush()?;
@@ -119,7 +119,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
 }
 
 /// A packet that outlives the reader's buffer.
-struct OwnedPacket {
+struct OwnedOpraPacket {
     /// Without its bytes.
     packet: Packet<'static>,
     bytes: Vec<u8>,
@@ -127,59 +127,59 @@ struct OwnedPacket {
 }
 
 /// Output of one packet.
-struct Piece {
+struct OpraPacketOutput {
     index: u64,
     file_offset: u64,
     /// The lines of its messages, and the end of each message's lines.
     text: Vec<u8>,
     ends: Vec<usize>,
     messages: u64,
-    end: End,
+    end: DecodeEnd,
 }
 
 /// Result of decoding a packet.
-enum End {
-    Decoded(Summary),
-    Failed(Error),
+enum DecodeEnd {
+    Decoded(OpraSummary),
+    Failed(OpraError),
     /// Not a complete datagram.
     Refused(String),
 }
 
 /// State of a thread between packets.
-struct Worker {
-    decoder: Decoder,
-    lines: Lines,
+struct OpraDecodeWorker {
+    decoder: OpraDecoder,
+    lines: MessageLines,
 }
 
-impl Worker {
-    fn decode(&mut self, owned: &OwnedPacket) -> Piece {
+impl OpraDecodeWorker {
+    fn decode(&mut self, owned: &OwnedOpraPacket) -> OpraPacketOutput {
         let Self { decoder, lines } = self;
-        let OwnedPacket { packet, bytes, is_raw } = owned;
+        let OwnedOpraPacket { packet, bytes, is_raw } = owned;
         let mut messages = 0;
         let end = match not_a_datagram(packet, *is_raw) {
-            Some(why) => End::Refused(why),
+            Some(why) => DecodeEnd::Refused(why),
             None => {
                 let decoded = decoder.decode_packet(bytes, |message| {
                     messages += 1;
                     lines.push(&message);
                 });
-                decoded.map_or_else(End::Failed, End::Decoded)
+                decoded.map_or_else(DecodeEnd::Failed, DecodeEnd::Decoded)
             }
         };
         let (packet, captured_ns) = (Some(packet.index), packet.timestamp_ns);
-        lines.place(Place { packet, captured_ns, line: None });
+        lines.place(OpraMessagePlace { packet, captured_ns, line: None });
         let (text, ends) = (std::mem::take(&mut lines.bytes), std::mem::take(&mut lines.ends));
         let Packet { index, file_offset, .. } = owned.packet;
-        Piece { index, file_offset, text, ends, messages, end }
+        OpraPacketOutput { index, file_offset, text, ends, messages, end }
     }
 }
 
-impl Piece {
+impl OpraPacketOutput {
     /// Writes the lines of up to `left` messages and returns the number of messages written.
     fn write(
         mut self,
         left: u64,
-        report: &mut Report<'_>,
+        report: &mut OpraReport<'_>,
         out: &mut impl Write,
     ) -> Result<u64, Failure> {
         self.ends.truncate(usize::try_from(left).unwrap_or(usize::MAX));
@@ -188,22 +188,22 @@ impl Piece {
         report.messages += self.messages;
         let place = format_args!("packet {} (file offset {})", self.index, self.file_offset);
         match self.end {
-            End::Decoded(summary) => report.warn(place, &summary),
-            End::Failed(error) => report.error(&format!("{place}: {error}")),
-            End::Refused(why) => report.error(&format!("{place}: {why}")),
+            DecodeEnd::Decoded(summary) => report.warn(place, &summary),
+            DecodeEnd::Failed(error) => report.error(&format!("{place}: {error}")),
+            DecodeEnd::Refused(why) => report.error(&format!("{place}: {why}")),
         }
         Ok(self.ends.len() as u64)
     }
 }
 
 fn decode_all(
-    args: &DecodeArgs,
+    args: &OpraDecodeArgs,
     style: &Style,
     reader: &mut CaptureReader<impl Read>,
-    report: &mut Report<'_>,
+    report: &mut OpraReport<'_>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let is_raw = reader.kind() == Kind::Stream;
+    let is_raw = reader.kind() == CaptureKind::Stream;
     let left = Cell::new(args.messages_max());
     let mut broken = None;
     let mut read = 0;
@@ -216,7 +216,7 @@ fn decode_all(
         };
         read += 1;
         match next {
-            Ok(packet) => packet.map(|packet| OwnedPacket {
+            Ok(packet) => packet.map(|packet| OwnedOpraPacket {
                 bytes: packet.bytes.to_vec(),
                 packet: Packet { bytes: &[], ..packet },
                 is_raw,
@@ -231,16 +231,17 @@ fn decode_all(
         packets,
         |packet| (Lane::Any, packet.bytes.len()),
         || {
-            args.decoder
-                .decoder()
-                .map(|decoder| Worker { decoder, lines: Lines::new(style.clone()) })
+            args.decoder.decoder().map(|decoder| OpraDecodeWorker {
+                decoder,
+                lines: MessageLines::new(style.clone()),
+            })
         },
         |worker, packet| match worker {
             Ok(worker) => Ok(worker.decode(&packet)),
             Err(failure) => Err(failure.clone()),
         },
         drop,
-        |piece: Result<Piece, Failure>| {
+        |piece: Result<OpraPacketOutput, Failure>| {
             if left.get() > 0 {
                 left.set(left.get() - piece?.write(left.get(), report, out)?);
             }

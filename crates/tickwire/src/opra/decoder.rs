@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use clap::ValueEnum;
 use std::fmt;
-use tickwire_opra::bottom_up::Engine;
-use tickwire_opra::{Decode, Error, Message, Summary, bottom_up, grammar, reference};
+use tickwire_opra::bottom_up::BottomUpEngine;
+use tickwire_opra::{Decode, OpraError, OpraMessage, OpraSummary, bottom_up, grammar, reference};
 
 /// A decoder by name; all return the same messages and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -39,30 +39,32 @@ impl DecoderName {
     ///
     /// # Errors
     /// [`Failure::Usage`] if this CPU cannot run it.
-    pub fn decoder(self) -> Result<Decoder, Failure> {
+    pub fn decoder(self) -> Result<OpraDecoder, Failure> {
         self.available().ok_or_else(|| {
             Failure::Usage(format!("this CPU cannot run the decoder {self}: use bottom-up"))
         })
     }
 
     /// A decoder of this name, if this CPU can run it.
-    pub fn available(self) -> Option<Decoder> {
+    pub fn available(self) -> Option<OpraDecoder> {
         let bottom_up = |engine| {
-            let decoder = bottom_up::Decoder::with_engine(engine)?;
-            Some(Decoder::BottomUp(Box::new(decoder)))
+            let decoder = bottom_up::BottomUpDecoder::with_engine(engine)?;
+            Some(OpraDecoder::BottomUp(Box::new(decoder)))
         };
         match self {
-            Self::Reference => Some(Decoder::Reference(Box::default())),
-            Self::BottomUp => Some(Decoder::BottomUp(Box::default())),
-            Self::BottomUpPortable => bottom_up(Engine::Portable),
+            Self::Reference => Some(OpraDecoder::Reference(Box::default())),
+            Self::BottomUp => Some(OpraDecoder::BottomUp(Box::default())),
+            Self::BottomUpPortable => bottom_up(BottomUpEngine::Portable),
             #[cfg(target_arch = "x86_64")]
-            Self::BottomUpAvx512 => bottom_up(Engine::Avx512),
+            Self::BottomUpAvx512 => bottom_up(BottomUpEngine::Avx512),
             #[cfg(not(target_arch = "x86_64"))]
             Self::BottomUpAvx512 => None,
-            Self::Grammar => Some(Decoder::Grammar(Box::new(grammar::Decoder::generated()))),
+            Self::Grammar => {
+                Some(OpraDecoder::Grammar(Box::new(grammar::GrammarDecoder::generated())))
+            }
             Self::GrammarRuntime => {
-                let decoder = grammar::Decoder::from_grammar(grammar::GRAMMAR).ok()?;
-                Some(Decoder::Grammar(Box::new(decoder)))
+                let decoder = grammar::GrammarDecoder::from_grammar(grammar::GRAMMAR).ok()?;
+                Some(OpraDecoder::Grammar(Box::new(decoder)))
             }
         }
     }
@@ -82,18 +84,18 @@ impl fmt::Display for DecoderName {
 }
 
 /// Any of the decoders.
-pub enum Decoder {
-    Reference(Box<reference::Decoder>),
-    BottomUp(Box<bottom_up::Decoder>),
-    Grammar(Box<grammar::Decoder>),
+pub enum OpraDecoder {
+    Reference(Box<reference::ReferenceDecoder>),
+    BottomUp(Box<bottom_up::BottomUpDecoder>),
+    Grammar(Box<grammar::GrammarDecoder>),
 }
 
-impl Decode for Decoder {
+impl Decode for OpraDecoder {
     fn decode_packet(
         &mut self,
         packet: &[u8],
-        visit: impl FnMut(Message<'_>),
-    ) -> Result<Summary, Error> {
+        visit: impl FnMut(OpraMessage<'_>),
+    ) -> Result<OpraSummary, OpraError> {
         match self {
             Self::Reference(decoder) => decoder.decode_packet(packet, visit),
             Self::BottomUp(decoder) => decoder.decode_packet(packet, visit),

@@ -1,9 +1,9 @@
 //! Messages parsed from JSON in the format that decoding prints.
 
-use super::style::Place;
+use super::style::OpraMessagePlace;
 use tickwire_opra::{
-    BEST_BID, BEST_OFFER, Category, Chars, Draft, EncodeError, Entry, Field, GROUP_ENTRIES_MAX,
-    Group, Kind, Message, Version, group_of,
+    BEST_BID, BEST_OFFER, Category, Chars, Field, GROUP_ENTRIES_MAX, OpraEncodeError, OpraEntry,
+    OpraFieldKind, OpraGroup, OpraMessage, OpraMessageDraft, OpraVersion, group_of,
 };
 use tickwire_text::json::Json;
 
@@ -14,14 +14,18 @@ const GROUPS: &str = "groups";
 ///
 /// # Errors
 /// A description of the error.
-pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u64>, String> {
+pub fn read(
+    draft: &mut OpraMessageDraft,
+    version: OpraVersion,
+    line: &str,
+) -> Result<Option<u64>, String> {
     let object: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let Json::Object(members) = &object else {
         return Err(format!("expected an object, found {}", object.kind()));
     };
     draft.clear();
     named_once(members)?;
-    let is_field = |name: &str| name != GROUPS && !Place::NAMES.contains(&name);
+    let is_field = |name: &str| name != GROUPS && !OpraMessagePlace::NAMES.contains(&name);
     for (name, value) in members.iter().filter(|(name, _)| is_field(name)) {
         let field = Field::from_name(name).ok_or_else(|| {
             format!("\"{name}\" is not an OPRA field: use the names that decode prints")
@@ -32,7 +36,8 @@ pub fn read(draft: &mut Draft, version: Version, line: &str) -> Result<Option<u6
     let category = Category::from_code(code(category)?);
     is_of_category(category, version, members)?;
     for field in category.fields(version) {
-        let is_string = matches!(field.kind(version), Kind::Chars(_) | Kind::Text);
+        let is_string =
+            matches!(field.kind(version), OpraFieldKind::Chars(_) | OpraFieldKind::Text);
         if is_string && !field.is_reserved() && object.member(field.name()).is_none() {
             return Err(format!("\"{}\" is missing", field.name()));
         }
@@ -61,7 +66,7 @@ fn named_once(members: &[(String, Json)]) -> Result<(), String> {
 /// reported as a missing value.
 fn is_of_category(
     category: Category,
-    version: Version,
+    version: OpraVersion,
     members: &[(String, Json)],
 ) -> Result<(), String> {
     let fields = category.fields(version);
@@ -86,7 +91,10 @@ fn has_none(name: &str, category: char) -> String {
 }
 
 /// Refuses members that a message of this category, type and BBO indicator does not have.
-fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(), String> {
+fn lacks_nothing_of(
+    draft: &mut OpraMessageDraft,
+    members: &[(String, Json)],
+) -> Result<(), String> {
     // A missing number is reported when the message is encoded.
     let Ok(message) = draft.message() else { return Ok(()) };
     let category = char::from_u32(message.category_code()).unwrap_or('?');
@@ -104,36 +112,43 @@ fn lacks_nothing_of(draft: &mut Draft, members: &[(String, Json)]) -> Result<(),
 }
 
 /// True if a field belongs to group entries, which are in their own list.
-fn is_of_entry(message: &Message<'_>, field: Field) -> bool {
+fn is_of_entry(message: &OpraMessage<'_>, field: Field) -> bool {
     message.group().is_some_and(|group| group.fields.contains(&field))
 }
 
 /// The index of the packet that a message was in.
 fn packet_of(object: &Json) -> Result<Option<u64>, String> {
-    let [name, ..] = Place::NAMES;
+    let [name, ..] = OpraMessagePlace::NAMES;
     let Some(packet) = object.member(name) else { return Ok(None) };
     let index = packet.unsigned().ok_or_else(|| expected("a whole number", packet));
     index.map(Some).map_err(|text| format!("\"{name}\": {text}"))
 }
 
 /// An encoder's error with the name of its field.
-pub fn describe(error: EncodeError) -> String {
+pub fn describe(error: OpraEncodeError) -> String {
     match error.field {
         Some(field) => format!("\"{}\": {}", field.name(), error),
         None => error.to_string(),
     }
 }
 
-fn set(draft: &mut Draft, version: Version, field: Field, value: &Json) -> Result<(), String> {
+fn set(
+    draft: &mut OpraMessageDraft,
+    version: OpraVersion,
+    field: Field,
+    value: &Json,
+) -> Result<(), String> {
     match field.kind(version) {
-        Kind::SeqNum(_) => {
+        OpraFieldKind::SeqNum(_) => {
             let seq_num = value.unsigned().ok_or_else(|| expected("a whole number", value))?;
             draft.set_seq_num(seq_num);
         }
-        Kind::Chars(_) => draft.set_chars(field, chars(field, value)?),
-        Kind::Text => draft.set_text(field, text(value)?).map_err(|error| error.to_string())?,
-        Kind::Character => draft.set_number(field, code(value)?),
-        Kind::Number(_) => draft.set_number(field, number(value)?),
+        OpraFieldKind::Chars(_) => draft.set_chars(field, chars(field, value)?),
+        OpraFieldKind::Text => {
+            draft.set_text(field, text(value)?).map_err(|error| error.to_string())?
+        }
+        OpraFieldKind::Character => draft.set_number(field, code(value)?),
+        OpraFieldKind::Number(_) => draft.set_number(field, number(value)?),
     }
     Ok(())
 }
@@ -173,7 +188,7 @@ fn expected(what: &str, found: &Json) -> String {
     }
 }
 
-fn entries(group: &Group, list: Option<&Json>) -> Result<Vec<Entry>, String> {
+fn entries(group: &OpraGroup, list: Option<&Json>) -> Result<Vec<OpraEntry>, String> {
     let Some(Json::List(list)) = list else {
         return Err(format!("\"{GROUPS}\": expected a list of objects"));
     };
@@ -183,8 +198,8 @@ fn entries(group: &Group, list: Option<&Json>) -> Result<Vec<Entry>, String> {
     list.iter().map(|value| entry(group, value)).collect()
 }
 
-fn entry(group: &Group, value: &Json) -> Result<Entry, String> {
-    let mut entry = Entry::default();
+fn entry(group: &OpraGroup, value: &Json) -> Result<OpraEntry, String> {
+    let mut entry = OpraEntry::default();
     if let Json::Object(members) = value {
         named_once(members).map_err(|text| format!("\"{GROUPS}\": {text}"))?;
         let is_of_group = |name: &str| group.fields.iter().any(|field| field.name() == name);
@@ -206,7 +221,7 @@ fn entry(group: &Group, value: &Json) -> Result<Entry, String> {
     Ok(entry)
 }
 
-fn set_member(entry: &mut Entry, field: Field, value: &Json) -> Result<(), String> {
+fn set_member(entry: &mut OpraEntry, field: Field, value: &Json) -> Result<(), String> {
     match field {
         Field::Reserved1 => entry.reserved = chars(field, value)?,
         Field::IndexValue => entry.value = chars(field, value)?,

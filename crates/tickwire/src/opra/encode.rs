@@ -8,7 +8,9 @@ use crate::packet_file::PacketFile;
 use crate::{files, output};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use tickwire_opra::{Draft, EncodeError, EncodeErrorKind, Encoder, Message};
+use tickwire_opra::{
+    OpraEncodeError, OpraEncodeErrorKind, OpraEncoder, OpraMessage, OpraMessageDraft,
+};
 
 /// Size at which a packet ends if its messages have no packet index, in bytes.
 const PACKET_BYTES: usize = 430;
@@ -21,7 +23,7 @@ const PACKET_BYTES: usize = 430;
 /// .u32le, .raw or .fast; a raw file holds one packet. The command stops at the first line that is not a message or has a field
 /// that its category lacks.
 #[derive(Debug, clap::Args)]
-pub struct EncodeArgs {
+pub struct OpraEncodeArgs {
     /// Messages, JSON lines; - is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
@@ -41,14 +43,14 @@ pub struct EncodeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraEncodeArgs) -> Result<Outcome, Failure> {
     output::check(&args.output, args.force, &[&args.input])?;
     let input = BufReader::new(files::open(&args.input)?);
     let name = files::name_of(&args.input);
     let version = args.opra_version.version();
-    let mut draft = Draft::new(version);
-    let mut packets = Packets {
-        encoder: Encoder::new(version),
+    let mut draft = OpraMessageDraft::new(version);
+    let mut packets = OpraPacker {
+        encoder: OpraEncoder::new(version),
         bytes_max: args.packet_bytes,
         packet: None,
         divided: 0,
@@ -78,8 +80,8 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
 }
 
 /// Packs messages into packets.
-struct Packets {
-    encoder: Encoder,
+struct OpraPacker {
+    encoder: OpraEncoder,
     /// The requested packet size.
     bytes_max: Option<usize>,
     /// Packet index of the last message, if it had one.
@@ -91,10 +93,10 @@ struct Packets {
     file: PacketFile,
 }
 
-impl Packets {
+impl OpraPacker {
     /// Ends the packet if it is long enough or `packet` is a different index, and begins a packet if none is
     /// open.
-    fn make_room(&mut self, packet: Option<u64>, message: &Message<'_>) -> Result<(), Failure> {
+    fn make_room(&mut self, packet: Option<u64>, message: &OpraMessage<'_>) -> Result<(), Failure> {
         let is_other = std::mem::replace(&mut self.packet, packet) != packet;
         let is_done = match (self.bytes_max, packet) {
             (None, Some(_)) => is_other,
@@ -112,7 +114,7 @@ impl Packets {
     /// Adds a message, in a new packet if it cannot follow the previous message.
     fn push(
         &mut self,
-        message: &Message<'_>,
+        message: &OpraMessage<'_>,
         place: impl Fn(String) -> Failure,
     ) -> Result<(), Failure> {
         let mut pushed = self.encoder.push(message);
@@ -141,7 +143,7 @@ impl Packets {
 }
 
 /// True if the message can be encoded in a new packet.
-fn needs_packet(error: &EncodeError) -> bool {
-    use EncodeErrorKind::{EmptyString, LastMessage, PacketFull};
+fn needs_packet(error: &OpraEncodeError) -> bool {
+    use OpraEncodeErrorKind::{EmptyString, LastMessage, PacketFull};
     matches!(error.kind, EmptyString | LastMessage | PacketFull)
 }

@@ -5,15 +5,15 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::packet_file::PacketFile;
 use std::path::PathBuf;
-use tickwire_opra::generate::Generator;
-use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
+use tickwire_opra::generate::OpraGenerator;
+use tickwire_opra::{Decode, OpraEncodeError, OpraEncoder, OpraVersion, bottom_up};
 
 /// Generate a trace with the message and packet sizes of real lines
 ///
 /// The same seed gives the same bytes. Packets have length prefixes (u32be) unless the name of the
 /// output ends in .pcap, .pcapng, .u32le, .raw or .fast; a raw file holds one packet.
 #[derive(Debug, clap::Args)]
-pub struct GenerateArgs {
+pub struct OpraGenerateArgs {
     /// Output file; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -32,12 +32,12 @@ pub struct GenerateArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraGenerateArgs) -> Result<Outcome, Failure> {
     let version = args.opra_version.version();
     output::check(&args.output, args.force, &[])?;
     let mut file = PacketFile::create_separated(&args.output)?;
-    let mut generator = Generator::new(version, args.seed);
-    let mut decoder = bottom_up::Decoder::new();
+    let mut generator = OpraGenerator::new(version, args.seed);
+    let mut decoder = bottom_up::BottomUpDecoder::new();
     let mut left = args.messages;
     while left > 0 {
         let packet = generator.packet().map_err(failure)?;
@@ -55,10 +55,10 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
 }
 
 /// A packet with the first `count` messages of `packet`.
-fn first_messages(packet: &[u8], version: Version, count: u64) -> Result<Vec<u8>, Failure> {
-    let mut encoder = Encoder::new(version);
+fn first_messages(packet: &[u8], version: OpraVersion, count: u64) -> Result<Vec<u8>, Failure> {
+    let mut encoder = OpraEncoder::new(version);
     let mut pushed = Ok(());
-    let decoded = bottom_up::Decoder::new().decode_packet(packet, |message| {
+    let decoded = bottom_up::BottomUpDecoder::new().decode_packet(packet, |message| {
         if message.index() == 0 {
             encoder.begin(message.seq_num().unwrap_or_default());
         }
@@ -71,6 +71,6 @@ fn first_messages(packet: &[u8], version: Version, count: u64) -> Result<Vec<u8>
     Ok(encoder.finish().map_err(failure)?.to_vec())
 }
 
-fn failure(error: EncodeError) -> Failure {
+fn failure(error: OpraEncodeError) -> Failure {
     Failure::Data(format!("cannot encode the trace: {error}"))
 }

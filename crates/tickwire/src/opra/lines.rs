@@ -1,24 +1,24 @@
 //! `tickwire opra decode` for lines: A and B sides, in one capture or in two.
 
 use super::bus::{LineBus, check_output};
-use super::decode::DecodeArgs;
-use super::print::{Lines, Report};
-use super::show::Market;
-use super::style::Place;
+use super::decode::OpraDecodeArgs;
+use super::print::{MessageLines, OpraReport};
+use super::show::MarketRows;
+use super::style::OpraMessagePlace;
 use crate::distribution::{Bus, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
 use crate::progress::Progress;
-use crate::units::{Span, hold};
+use crate::units::{TimeSpan, hold};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use tickwire_captures::not_a_datagram;
 use tickwire_distribution::market::best_price_sets;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
-use tickwire_feed::capture::{CaptureReader, Kind};
+use tickwire_feed::capture::{CaptureKind, CaptureReader};
 use tickwire_feed::counted;
-use tickwire_feed::opra::{Event, LineHandler, Ports};
+use tickwire_feed::opra::{LineHandler, OpraEvent, Ports};
 use tickwire_net::Stop;
 
 /// Maximum number of lines: more than any feed had.
@@ -26,7 +26,7 @@ const LINES_MAX: i64 = 256;
 
 /// Addresses of the sides of lines in captures.
 #[derive(Clone, Debug, clap::Args)]
-pub struct LineArgs {
+pub struct OpraLineArgs {
     /// Capture of the B side; the first file is the A side. The packets of both are merged by time
     #[arg(long, value_name = "FILE")]
     file_b: Option<PathBuf>,
@@ -41,10 +41,10 @@ pub struct LineArgs {
     first_port_b: u16,
     /// Longest wait for a missing packet after a later packet has arrived, by capture time
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
-    hold: Span,
+    hold: TimeSpan,
 }
 
-impl LineArgs {
+impl OpraLineArgs {
     /// True if the captures contain lines with A and B sides.
     pub fn are_given(&self) -> bool {
         self.file_b.is_some() || self.lines.is_some()
@@ -57,15 +57,15 @@ impl LineArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraDecodeArgs) -> Result<Outcome, Failure> {
     let path = args.input.required_path()?;
     let style = args.style()?;
     let heading = style.heading();
     let progress = Progress::of(path);
-    let mut captures = vec![Capture::open(&args.input, Line::A, &progress)?];
+    let mut captures = vec![LineCapture::open(&args.input, Line::A, &progress)?];
     if let Some(path) = &args.sides.file_b {
         let none = Progress::none();
-        captures.push(Capture::open(&args.input.with_path(path), Line::B, &none)?);
+        captures.push(LineCapture::open(&args.input.with_path(path), Line::B, &none)?);
     }
     let hold_ns = args.sides.hold.nanoseconds();
     let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
@@ -79,10 +79,10 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let bus = Bus::join(&args.bus, &best_price_sets(), true, &stop)?;
     let line = |index: u16| CapturedLine {
         handler: LineHandler::new(options),
-        market: (!args.show.is_empty()).then(|| Market::new(&args.show)),
+        market: (!args.show.is_empty()).then(|| MarketRows::new(&args.show)),
         bus: bus.clone().map(|bus| LineBus::new(bus, args.bus.source_name(), index + 1, 0)),
     };
-    let mut feed = Feed {
+    let mut feed = OpraLines {
         captured: (0..args.sides.lines.unwrap_or(1)).map(line).collect(),
         prints_messages: !args.has_market_events(),
         now_ns: 0,
@@ -94,8 +94,8 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         left: args.messages_max(),
         packets: 0,
         lines_named: args.sides.lines.is_some(),
-        lines: Lines::new(style),
-        report: Report::new(files::name_of(path), &progress),
+        lines: MessageLines::new(style),
+        report: OpraReport::new(files::name_of(path), &progress),
     };
     let decoded = feed.decode_all(&mut captures, &mut out);
     // Subscribers learn of the end, whatever happened.
@@ -109,7 +109,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the flag that ends publishing; a signal sets it, so that subscribers learn of the end.
-fn stop_of(args: &DecodeArgs) -> Result<Stop, Failure> {
+fn stop_of(args: &OpraDecodeArgs) -> Result<Stop, Failure> {
     match args.bus.publish {
         true => Stop::on_signals()
             .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}"))),
@@ -118,25 +118,25 @@ fn stop_of(args: &DecodeArgs) -> Result<Stop, Failure> {
 }
 
 /// A capture and its next packet.
-struct Capture {
+struct LineCapture {
     side: Line,
     reader: CaptureReader<Box<dyn Read>>,
-    next: Option<Arrival>,
+    next: Option<CapturedPacket>,
     taken: u64,
 }
 
 /// A packet copied out of its reader.
-struct Arrival {
+struct CapturedPacket {
     timestamp_ns: Option<u64>,
     port: Option<u16>,
     index: u64,
     bytes: Vec<u8>,
 }
 
-impl Capture {
+impl LineCapture {
     fn open(input: &InputArgs, side: Line, progress: &Progress) -> Result<Self, Failure> {
         let reader = input.open(progress)?;
-        if reader.kind() == Kind::Stream {
+        if reader.kind() == CaptureKind::Stream {
             let text =
                 "a raw file is one packet: lines need a capture of several packets".to_owned();
             return Err(Failure::Usage(text));
@@ -145,7 +145,7 @@ impl Capture {
     }
 
     /// Reads the next packet, unless one has been read already.
-    fn look(&mut self, report: &mut Report<'_>) {
+    fn look(&mut self, report: &mut OpraReport<'_>) {
         while self.next.is_none() {
             let packet = match self.reader.next_packet() {
                 Ok(Some(packet)) => packet,
@@ -157,7 +157,7 @@ impl Capture {
                 report.error(&format!("packet {}: {why}", packet.index));
                 continue;
             }
-            self.next = Some(Arrival {
+            self.next = Some(CapturedPacket {
                 timestamp_ns: packet.timestamp_ns,
                 port: packet.destination.map(|address| address.port()),
                 index: packet.index,
@@ -171,13 +171,13 @@ impl Capture {
 struct CapturedLine {
     handler: LineHandler,
     /// Converter to market events, if they are shown.
-    market: Option<Market>,
+    market: Option<MarketRows>,
     /// Publisher of market events, if they are published.
     bus: Option<LineBus>,
 }
 
 /// All lines and their report.
-struct Feed<'r> {
+struct OpraLines<'r> {
     captured: Vec<CapturedLine>,
     /// True if messages are printed, not market events.
     prints_messages: bool,
@@ -194,15 +194,15 @@ struct Feed<'r> {
     packets: u64,
     /// True if messages contain the line on which they arrived.
     lines_named: bool,
-    lines: Lines,
-    report: Report<'r>,
+    lines: MessageLines,
+    report: OpraReport<'r>,
 }
 
-impl Feed<'_> {
+impl OpraLines<'_> {
     /// Processes the packets of all captures by time, or alternately if they have no times.
     fn decode_all(
         &mut self,
-        captures: &mut [Capture],
+        captures: &mut [LineCapture],
         out: &mut impl Write,
     ) -> Result<(), Failure> {
         while !self.stop.is_set() {
@@ -235,7 +235,7 @@ impl Feed<'_> {
         Ok(())
     }
 
-    fn take(&mut self, side: Line, arrival: &Arrival) -> Result<(), Failure> {
+    fn take(&mut self, side: Line, arrival: &CapturedPacket) -> Result<(), Failure> {
         self.report.packets += 1;
         let by_port = self.ports.zip(arrival.port).map(|(ports, port)| ports.side_of(port));
         let Some((index, side)) = by_port.unwrap_or(Some((0, side))) else {
@@ -283,8 +283,8 @@ impl Feed<'_> {
                 }
             }
             match event {
-                Event::Packet { seq_num, received_ns, result, .. } => {
-                    lines.place(Place {
+                OpraEvent::Packet { seq_num, received_ns, result, .. } => {
+                    lines.place(OpraMessagePlace {
                         packet: Some(*packets),
                         captured_ns: Some(received_ns).filter(|ns| *ns > 0),
                         line: self.lines_named.then_some(line),
@@ -296,7 +296,7 @@ impl Feed<'_> {
                         Err(error) => report.error(&format!("{place}: {error}")),
                     }
                 }
-                Event::Gap(gap) => {
+                OpraEvent::Gap(gap) => {
                     self.gaps += 1;
                     self.lost = self.lost.saturating_add(gap.count);
                     report.print(&format!(
@@ -305,7 +305,7 @@ impl Feed<'_> {
                         gap.last()
                     ));
                 }
-                Event::Reset { seq_num } => {
+                OpraEvent::Reset { seq_num } => {
                     report.print(&format!("line {line}: sequence numbers restart at {seq_num}"));
                 }
             }

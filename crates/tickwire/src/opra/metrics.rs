@@ -1,16 +1,16 @@
 //! Prometheus metrics of the reception of OPRA lines.
 
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_feed::opra::{LineHandler, LineHandlerCounters};
 use tickwire_net::multicast::Receiver;
 use tickwire_telemetry::metrics::{ArbitrationMetrics, Counter, Metrics};
 
 /// Accessor of a counter of a line.
-type Count = fn(&LineHandlerCounters) -> u64;
+type LineCounterAccessor = fn(&LineHandlerCounters) -> u64;
 /// A counter of a line: its name, its help text and its accessor.
-type Named = (&'static str, &'static str, Count);
+type NamedLineCounter = (&'static str, &'static str, LineCounterAccessor);
 
-const HANDLER: [Named; 5] = [
+const HANDLER: [NamedLineCounter; 5] = [
     ("opra_unnumbered_packets", "Packets without an OPRA header with a sequence number", |c| {
         c.unnumbered
     }),
@@ -30,7 +30,7 @@ const HANDLER: [Named; 5] = [
 
 /// Results of the packets of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Decoded {
+pub struct LineResults {
     /// Messages.
     pub messages: u64,
     /// Packets that could not be decoded completely and were not replaced by a good copy.
@@ -38,15 +38,15 @@ pub struct Decoded {
 }
 
 /// Publishes the counters of a line; the label `channel` is its number.
-pub struct LineMetrics {
+pub struct OpraLineMetrics {
     arbitration: ArbitrationMetrics,
-    handler: Vec<(Counter, Count)>,
+    handler: Vec<(Counter, LineCounterAccessor)>,
     decoded: [Counter; 2],
 }
 
-impl LineMetrics {
+impl OpraLineMetrics {
     /// Registers the counters of a line; lines are numbered from 1.
-    pub fn new(metrics: &Metrics, line: u16, sources: impl IntoIterator<Item = Source>) -> Self {
+    pub fn new(metrics: &Metrics, line: u16, sources: impl IntoIterator<Item = FeedLine>) -> Self {
         let channel = line.to_string();
         let labels = [("channel", &*channel)];
         let counter = |name, help| metrics.counter(name, help, &labels);
@@ -69,16 +69,16 @@ impl LineMetrics {
     pub fn publish(
         &mut self,
         now_ns: u64,
-        inputs: &[(Source, &Receiver)],
+        inputs: &[(FeedLine, &Receiver)],
         handler: &LineHandler,
-        decoded: Decoded,
+        decoded: LineResults,
     ) {
         self.arbitration.publish(now_ns, inputs, handler.arbiter());
         let counters = handler.counters();
         for (counter, count) in &self.handler {
             counter.set(count(&counters));
         }
-        let Decoded { messages, failed } = decoded;
+        let LineResults { messages, failed } = decoded;
         for (counter, count) in self.decoded.iter().zip([messages, failed]) {
             counter.set(count);
         }

@@ -19,36 +19,36 @@ mod vectors;
 
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand, ValueEnum};
-use tickwire_opra::Version;
+use tickwire_opra::OpraVersion;
 
 /// Receive, decode, encode, generate and measure OPRA FAST 2.0 and 1.03
 #[derive(Debug, Args)]
 pub struct OpraArgs {
     #[command(subcommand)]
-    action: Action,
+    action: OpraCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum OpraCommand {
     #[cfg(feature = "bench")]
-    Bench(bench::BenchArgs),
-    Decode(Box<decode::DecodeArgs>),
-    Encode(encode::EncodeArgs),
-    Generate(generate::GenerateArgs),
-    Receive(Box<receive::ReceiveArgs>),
-    Vectors(vectors::VectorsArgs),
+    Bench(bench::OpraBenchArgs),
+    Decode(Box<decode::OpraDecodeArgs>),
+    Encode(encode::OpraEncodeArgs),
+    Generate(generate::OpraGenerateArgs),
+    Receive(Box<receive::OpraReceiveArgs>),
+    Vectors(vectors::OpraVectorsArgs),
 }
 
 /// Runs `tickwire opra`.
 pub fn run(args: &OpraArgs) -> Result<Outcome, Failure> {
     match &args.action {
         #[cfg(feature = "bench")]
-        Action::Bench(args) => bench::run(args),
-        Action::Decode(args) => decode::run(args),
-        Action::Encode(args) => encode::run(args),
-        Action::Generate(args) => generate::run(args),
-        Action::Receive(args) => receive::run(args),
-        Action::Vectors(args) => vectors::run(args),
+        OpraCommand::Bench(args) => bench::run(args),
+        OpraCommand::Decode(args) => decode::run(args),
+        OpraCommand::Encode(args) => encode::run(args),
+        OpraCommand::Generate(args) => generate::run(args),
+        OpraCommand::Receive(args) => receive::run(args),
+        OpraCommand::Vectors(args) => vectors::run(args),
     }
 }
 
@@ -64,10 +64,10 @@ enum VersionName {
 }
 
 impl VersionName {
-    fn version(self) -> Version {
+    fn version(self) -> OpraVersion {
         match self {
-            Self::V2 => Version::V2,
-            Self::V1 => Version::V1,
+            Self::V2 => OpraVersion::V2,
+            Self::V1 => OpraVersion::V1,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Messages as text lines, and remarks on standard error.
 
-use super::style::{Place, Style};
+use super::style::{OpraMessagePlace, Style};
 use crate::progress::Progress;
 use clap::ValueEnum;
 use tickwire_feed::counted;
-use tickwire_opra::{Message, Summary};
+use tickwire_opra::{OpraMessage, OpraSummary};
 
 /// Number of errors, and of warnings, that are printed one by one; the rest is only counted.
 const REMARKS_SHOWN_MAX: u64 = 20;
@@ -21,7 +21,7 @@ pub enum MessageFormat {
 }
 
 /// Messages as lines.
-pub struct Lines {
+pub struct MessageLines {
     style: Style,
     /// Whole lines.
     pub bytes: Vec<u8>,
@@ -35,7 +35,7 @@ pub struct Lines {
     message_rows: Vec<usize>,
 }
 
-impl Lines {
+impl MessageLines {
     pub fn new(style: Style) -> Self {
         Self {
             style,
@@ -48,7 +48,7 @@ impl Lines {
     }
 
     /// Adds a message of the packet that is placed next, if the selection includes it.
-    pub fn push(&mut self, message: &Message<'_>) {
+    pub fn push(&mut self, message: &OpraMessage<'_>) {
         if self.style.wants(message) {
             self.style.push_rows(message, &mut self.rows, &mut self.row_ends);
             self.message_rows.push(self.row_ends.len());
@@ -56,7 +56,7 @@ impl Lines {
     }
 
     /// Formats the messages added since the last packet was placed.
-    pub fn place(&mut self, place: Place) {
+    pub fn place(&mut self, place: OpraMessagePlace) {
         let (mut row, mut start) = (0, 0);
         for rows in &self.message_rows {
             for end in &self.row_ends[row..*rows] {
@@ -86,7 +86,7 @@ impl Lines {
 }
 
 /// Report on standard error.
-pub struct Report<'r> {
+pub struct OpraReport<'r> {
     file: String,
     progress: &'r Progress,
     pub packets: u64,
@@ -113,7 +113,7 @@ impl Remarks {
     }
 }
 
-impl<'r> Report<'r> {
+impl<'r> OpraReport<'r> {
     pub fn new(file: String, progress: &'r Progress) -> Self {
         let (errors, warnings) = (Remarks::default(), Remarks::default());
         Self { file, progress, packets: 0, messages: 0, errors, warnings }
@@ -129,7 +129,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    pub fn warn(&mut self, place: std::fmt::Arguments<'_>, summary: &Summary) {
+    pub fn warn(&mut self, place: std::fmt::Arguments<'_>, summary: &OpraSummary) {
         for warning in summary.warnings() {
             if self.warnings.count_one() {
                 self.print(&format!("{place}: warning: {}", warning));

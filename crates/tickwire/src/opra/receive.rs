@@ -1,16 +1,16 @@
 //! `tickwire opra receive`: receives lines from sockets and prints their messages.
 
 use super::bus::{LineBus, check_output};
-use super::metrics::{Decoded, LineMetrics};
-use super::print::{Lines, MessageFormat, Report};
-use super::show::{Market, Shown};
-use super::style::{Place, Style};
+use super::metrics::{LineResults, OpraLineMetrics};
+use super::print::{MessageFormat, MessageLines, OpraReport};
+use super::show::{MarketRows, OpraEventKind};
+use super::style::{OpraMessagePlace, Style};
 use crate::distribution::{Bus, BusArgs, refused};
 use crate::failure::{Failure, Outcome};
 use crate::options::{MetricsArgs, RecordArgs, check_cpu, metrics_of, pin_to, recorded_text, wait};
 use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
-use crate::units::{Size, Span, hold};
+use crate::units::{ByteCount, TimeSpan, hold};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -18,15 +18,15 @@ use std::rc::Rc;
 use tickwire_distribution::market::best_price_sets;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::counted;
-use tickwire_feed::handler::{PacketHandler, Source};
-use tickwire_feed::opra::{Event, LineHandler, OpraSink, Ports};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
+use tickwire_feed::opra::{LineHandler, OpraEvent, OpraSink, Ports};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::multicast::{
     Endpoint, RECEIVE_BUFFER_BYTES_DEFAULT, Receiver, ReceiverOptions, interface_address,
 };
-use tickwire_net::reception::{Channel, Moment, Reception};
-use tickwire_opra::Message;
+use tickwire_net::reception::{Channel, LoopState, Reception};
+use tickwire_opra::OpraMessage;
 use tickwire_telemetry::metrics::LoopMetrics;
 
 /// Maximum number of lines: more than any feed had.
@@ -41,7 +41,7 @@ const WRITE_BYTES: usize = 64 << 10;
 /// that cannot be decoded are reported at once, the counts at the end. The command ends after
 /// --idle, --messages or Ctrl-C.
 #[derive(Debug, clap::Args)]
-pub struct ReceiveArgs {
+pub struct OpraReceiveArgs {
     /// Multicast group of the A sides, or the address of one host for unicast
     #[arg(short = 'a', long, value_name = "GROUP")]
     group: Ipv4Addr,
@@ -69,30 +69,30 @@ pub struct ReceiveArgs {
     source_b: Option<Ipv4Addr>,
     /// Longest wait for a missing packet after a later packet has arrived
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = hold)]
-    hold: Span,
+    hold: TimeSpan,
     /// Busy-poll while no packets arrive: lower latency, one CPU fully used. With a time, such as
     /// 50us, busy-poll for this time after the last packet, then sleep
     #[arg(long, value_name = "TIME")]
-    spin: Option<Option<Span>>,
+    spin: Option<Option<TimeSpan>>,
     /// CPU to run on, counted from 0
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
     /// Receive buffer of each socket, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
-    receive_buffer: Size,
+    #[arg(long, value_name = "BYTES", default_value_t = ByteCount(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
+    receive_buffer: ByteCount,
     /// Exit after this many messages
     #[arg(long, value_name = "COUNT")]
     messages: Option<u64>,
     /// Exit after this time without packets, counted from the first packet
     #[arg(long, value_name = "TIME")]
-    idle: Option<Span>,
+    idle: Option<TimeSpan>,
     /// Output format of messages. With --publish, messages are not printed
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     format: MessageFormat,
     /// Write market events, not messages, as JSON lines: best prices of each series, trades, or
     /// events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',', conflicts_with = "format")]
-    show: Vec<Shown>,
+    show: Vec<OpraEventKind>,
     #[command(flatten)]
     bus: BusArgs,
     #[command(flatten)]
@@ -107,10 +107,10 @@ pub struct ReceiveArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraReceiveArgs) -> Result<Outcome, Failure> {
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
-    let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
+    let fail = |error: tickwire_net::HostError| Failure::Usage(error.to_string());
     let progress = Progress::none();
     let style = Style::plain(args.format);
     check_cpu(args.cpu)?;
@@ -119,9 +119,9 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let prints_messages = args.show.is_empty() && !args.bus.publish;
     let heading = style.heading().filter(|_| prints_messages);
     out.write_all(heading.unwrap_or_default().as_bytes())?;
-    let output = Output {
-        lines: Lines::new(style),
-        report: Report::new(format!("{}", args.group), &progress),
+    let output = OpraReceiveOutput {
+        lines: MessageLines::new(style),
+        report: OpraReport::new(format!("{}", args.group), &progress),
         out,
         failure: None,
         messages_max: args.messages.unwrap_or(u64::MAX),
@@ -138,16 +138,16 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     for index in 0..args.lines {
         let hold_ns = args.hold.nanoseconds();
         let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
-        let market = (!args.show.is_empty()).then(|| Market::new(&args.show));
+        let market = (!args.show.is_empty()).then(|| MarketRows::new(&args.show));
         let epoch_ns = reception.epoch_ns();
-        let decoded = Decoded::default();
+        let decoded = LineResults::default();
         let line = index + 1;
         let bus = bus.clone();
         let bus = bus.map(|bus| LineBus::new(bus, args.bus.source_name(), line, epoch_ns));
         let sink = LineSink { line, output: output.clone(), market, bus, epoch_ns, decoded };
         let inputs = args.open(index)?;
         let sources = inputs.iter().map(|(source, _)| *source);
-        line_metrics.push(LineMetrics::new(&metrics, index + 1, sources));
+        line_metrics.push(OpraLineMetrics::new(&metrics, index + 1, sources));
         reception.add_channel(LineHandler::new(options), sink, inputs).map_err(fail)?;
     }
     let name = |index, source| format!("line {} {source}", index + 1);
@@ -209,9 +209,9 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     ))
 }
 
-impl ReceiveArgs {
+impl OpraReceiveArgs {
     /// Opens the sockets of a line, counted from 0.
-    fn open(&self, index: u16) -> Result<Vec<(Source, Receiver)>, Failure> {
+    fn open(&self, index: u16) -> Result<Vec<(FeedLine, Receiver)>, Failure> {
         let interface = interface_address(&self.interface)
             .map_err(|error| Failure::Usage(format!("--interface: {error}")))?;
         let options = ReceiverOptions {
@@ -233,7 +233,7 @@ impl ReceiveArgs {
             let receiver = Receiver::open(endpoint, options);
             let receiver = receiver.map_err(|error| Failure::Usage(error.to_string()))?;
             tracing::info!("line {} {side:?}: {endpoint}", index + 1);
-            inputs.push((Source::Incremental(side), receiver));
+            inputs.push((FeedLine::Incremental(side), receiver));
         }
         Ok(inputs)
     }
@@ -256,7 +256,7 @@ struct QuietSince {
 }
 
 impl QuietSince {
-    fn silent_ns(&mut self, moment: Moment, packets: u64) -> u64 {
+    fn silent_ns(&mut self, moment: LoopState, packets: u64) -> u64 {
         if packets != self.packets {
             *self = Self { packets, last_ns: moment.now_ns };
         }
@@ -265,9 +265,9 @@ impl QuietSince {
 }
 
 /// The output that all lines share.
-struct Output<'r> {
-    lines: Lines,
-    report: Report<'r>,
+struct OpraReceiveOutput<'r> {
+    lines: MessageLines,
+    report: OpraReport<'r>,
     out: SharedOutput,
     /// Reason why no more can be written.
     failure: Option<io::Error>,
@@ -277,7 +277,7 @@ struct Output<'r> {
     stop: Stop,
 }
 
-impl Output<'_> {
+impl OpraReceiveOutput<'_> {
     fn write(&mut self) {
         let written = self.out.write_all(&self.lines.bytes);
         self.lines.clear();
@@ -300,7 +300,7 @@ impl Output<'_> {
         }
     }
 
-    fn finish(&mut self, args: &ReceiveArgs, handlers: &[&LineHandler]) {
+    fn finish(&mut self, args: &OpraReceiveArgs, handlers: &[&LineHandler]) {
         let sum =
             |count: &dyn Fn(&LineHandler) -> u64| handlers.iter().map(|line| count(line)).sum();
         let unnumbered: u64 = sum(&|line| line.counters().unnumbered);
@@ -327,19 +327,19 @@ impl Output<'_> {
 struct LineSink<'r> {
     /// Number of the line, from 1.
     line: u16,
-    output: Rc<RefCell<Output<'r>>>,
+    output: Rc<RefCell<OpraReceiveOutput<'r>>>,
     /// Shows market events, if requested.
-    market: Option<Market>,
+    market: Option<MarketRows>,
     /// Publishes market events, if requested.
     bus: Option<LineBus>,
     /// Offset from the handler's times to nanoseconds since 1970.
     epoch_ns: u64,
     /// Results of the packets, for the metrics.
-    decoded: Decoded,
+    decoded: LineResults,
 }
 
 impl OpraSink for LineSink<'_> {
-    fn handle_message(&mut self, message: &Message<'_>) {
+    fn handle_message(&mut self, message: &OpraMessage<'_>) {
         let mut output = self.output.borrow_mut();
         if output.report.messages >= output.messages_max {
             return;
@@ -360,7 +360,7 @@ impl OpraSink for LineSink<'_> {
         }
     }
 
-    fn handle_event(&mut self, event: &Event) {
+    fn handle_event(&mut self, event: &OpraEvent) {
         let line = self.line;
         let output = &mut *self.output.borrow_mut();
         if let Some(market) = &mut self.market {
@@ -372,21 +372,21 @@ impl OpraSink for LineSink<'_> {
                 output.stop.set();
             }
         }
-        if let Event::Packet { .. } = event {
-            output.lines.place(Place::default());
+        if let OpraEvent::Packet { .. } = event {
+            output.lines.place(OpraMessagePlace::default());
             if output.lines.bytes.len() >= WRITE_BYTES {
                 output.write();
             }
         }
         match event {
-            Event::Packet { seq_num, result: Ok(summary), .. } => {
+            OpraEvent::Packet { seq_num, result: Ok(summary), .. } => {
                 output.report.warn(format_args!("line {line}, number {seq_num}"), summary);
             }
-            Event::Packet { seq_num, result: Err(error), .. } => {
+            OpraEvent::Packet { seq_num, result: Err(error), .. } => {
                 self.decoded.failed += 1;
                 output.report.error(&format!("line {line}, number {seq_num}: {error}"));
             }
-            Event::Gap(gap) => {
+            OpraEvent::Gap(gap) => {
                 output.gaps += 1;
                 output.lost = output.lost.saturating_add(gap.count);
                 let (first, last) = (gap.first, gap.last());
@@ -394,7 +394,7 @@ impl OpraSink for LineSink<'_> {
                     "line {line}: sequence numbers {first} to {last} are missing on both sides"
                 ));
             }
-            Event::Reset { seq_num } => {
+            OpraEvent::Reset { seq_num } => {
                 output.report.print(&format!("line {line}: sequence numbers restart at {seq_num}"));
             }
         }

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::output::compression_of;
 use std::fmt::Write as _;
 use std::path::Path;
-use tickwire_opra::{Decimal, Entry, Field, Kind, Message, Price, ascii};
-use tickwire_text::json::{Members, push_string, push_unsigned};
+use tickwire_opra::{Field, OpraDecimal, OpraEntry, OpraFieldKind, OpraMessage, Price, ascii};
+use tickwire_text::json::{ObjectWriter, push_string, push_unsigned};
 
 /// Selection and format of messages.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -86,7 +86,7 @@ pub struct Style {
 
 /// Position of a message. Unknown parts are omitted.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct OpraMessagePlace {
     /// Index of its packet.
     pub packet: Option<u64>,
     /// Time of its arrival in nanoseconds since 1970-01-01 UTC.
@@ -95,7 +95,7 @@ pub struct Place {
     pub line: Option<usize>,
 }
 
-impl Place {
+impl OpraMessagePlace {
     /// Names of the parts, also as column names.
     pub const NAMES: [&str; 3] = ["pkt", "captured", "line"];
 
@@ -105,7 +105,7 @@ impl Place {
 }
 
 /// A value in its output form.
-enum Value {
+enum StyledValue {
     Null,
     Number(u64),
     Text(String),
@@ -123,13 +123,13 @@ impl Style {
     }
 
     /// True if the selection includes the message.
-    pub fn wants(&self, message: &Message<'_>) -> bool {
+    pub fn wants(&self, message: &OpraMessage<'_>) -> bool {
         let is_category =
             self.categories.is_empty() || self.categories.contains(&message.category_code());
         is_category && (self.symbols.is_empty() || self.is_symbol(message))
     }
 
-    fn is_symbol(&self, message: &Message<'_>) -> bool {
+    fn is_symbol(&self, message: &OpraMessage<'_>) -> bool {
         let Some(symbol) = message.symbol() else { return false };
         let symbol = symbol.to_string();
         self.symbols.iter().any(|wanted| wanted == symbol.trim_end())
@@ -138,12 +138,13 @@ impl Style {
     /// The first line of the output, if the format has one.
     pub fn heading(&self) -> Option<String> {
         let fields = self.columns.iter().map(|field| field.name());
-        let columns: Vec<&str> = Place::NAMES.into_iter().chain(["entry"]).chain(fields).collect();
+        let columns: Vec<&str> =
+            OpraMessagePlace::NAMES.into_iter().chain(["entry"]).chain(fields).collect();
         (self.format == MessageFormat::Csv).then(|| columns.join(",") + "\n")
     }
 
     /// Appends the rows of a message without their leading position; pushes the end of each row to `ends`.
-    pub fn push_rows(&self, message: &Message<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
+    pub fn push_rows(&self, message: &OpraMessage<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
         match self.format {
             MessageFormat::Jsonl => self.push_members(message, out),
             MessageFormat::Ascii => ascii::print_message(message, out),
@@ -154,13 +155,13 @@ impl Style {
     }
 
     /// Appends the leading position of a row.
-    pub fn push_place(&self, place: Place, out: &mut Vec<u8>) {
+    pub fn push_place(&self, place: OpraMessagePlace, out: &mut Vec<u8>) {
         let values = place.values();
         match self.format {
             MessageFormat::Ascii => {}
             MessageFormat::Jsonl => {
                 out.push(b'{');
-                for (name, value) in Place::NAMES.into_iter().zip(values) {
+                for (name, value) in OpraMessagePlace::NAMES.into_iter().zip(values) {
                     let Some(value) = value else { continue };
                     push_string(out, name);
                     out.extend_from_slice(b": ");
@@ -178,9 +179,9 @@ impl Style {
     }
 
     /// Appends the members of a message and the end of its object.
-    fn push_members(&self, message: &Message<'_>, out: &mut Vec<u8>) {
+    fn push_members(&self, message: &OpraMessage<'_>, out: &mut Vec<u8>) {
         let start = out.len();
-        let mut members = Members::begin(out);
+        let mut members = ObjectWriter::begin(out);
         for field in message.wire_order().filter(|field| self.fields & field.bit() != 0) {
             push_json(&self.value(message, field), members.member(field.name()));
         }
@@ -195,7 +196,7 @@ impl Style {
                 list.push(b'[');
                 for (index, entry) in message.entries().iter().enumerate() {
                     list.extend_from_slice(if index == 0 { b"" } else { b", " });
-                    let mut members = Members::begin(list);
+                    let mut members = ObjectWriter::begin(list);
                     for field in &fields {
                         push_json(&self.member(entry, **field), members.member(field.name()));
                     }
@@ -210,7 +211,7 @@ impl Style {
     }
 
     /// Appends the rows of a message: one for each entry of its group, or one.
-    fn push_cells(&self, message: &Message<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
+    fn push_cells(&self, message: &OpraMessage<'_>, out: &mut Vec<u8>, ends: &mut Vec<usize>) {
         let group = message.group();
         let in_group = |field: Field| group.is_some_and(|group| group.fields.contains(&field));
         let entries = message.entries();
@@ -233,79 +234,83 @@ impl Style {
         }
     }
 
-    fn value(&self, message: &Message<'_>, field: Field) -> Value {
+    fn value(&self, message: &OpraMessage<'_>, field: Field) -> StyledValue {
         match field.kind(message.version()) {
-            Kind::SeqNum(_) => Value::Number(message.seq_num().unwrap_or_default()),
-            Kind::Chars(_) => Value::Text(message.chars(field).unwrap_or_default().to_string()),
-            Kind::Text => Value::Text(message.text().unwrap_or_default().to_string()),
-            _ if self.names && message.code_name(field).is_some() => {
-                Value::Text(message.code_name(field).unwrap_or_default().to_owned())
+            OpraFieldKind::SeqNum(_) => StyledValue::Number(message.seq_num().unwrap_or_default()),
+            OpraFieldKind::Chars(_) => {
+                StyledValue::Text(message.chars(field).unwrap_or_default().to_string())
             }
-            Kind::Character if self.names || field == Field::Category => {
+            OpraFieldKind::Text => {
+                StyledValue::Text(message.text().unwrap_or_default().to_string())
+            }
+            _ if self.names && message.code_name(field).is_some() => {
+                StyledValue::Text(message.code_name(field).unwrap_or_default().to_owned())
+            }
+            OpraFieldKind::Character if self.names || field == Field::Category => {
                 character(message.number(field).unwrap_or_default())
             }
             _ => match message.price(field).filter(|_| self.prices) {
                 Some(price) => decimal(price),
-                None => Value::Number(message.number(field).unwrap_or_default().into()),
+                None => StyledValue::Number(message.number(field).unwrap_or_default().into()),
             },
         }
     }
 
     /// A value of a group entry.
-    fn member(&self, entry: &Entry, field: Field) -> Value {
+    fn member(&self, entry: &OpraEntry, field: Field) -> StyledValue {
         match field {
-            Field::Reserved1 => Value::Text(entry.reserved.to_string()),
-            Field::IndexValue => Value::Text(entry.value.to_string()),
-            Field::BidIndexValue => Value::Text(entry.bid.to_string()),
-            Field::OfferIndexValue => Value::Text(entry.offer.to_string()),
-            Field::DecimalPlacement => Value::Number(entry.decimal_placement.into()),
+            Field::Reserved1 => StyledValue::Text(entry.reserved.to_string()),
+            Field::IndexValue => StyledValue::Text(entry.value.to_string()),
+            Field::BidIndexValue => StyledValue::Text(entry.bid.to_string()),
+            Field::OfferIndexValue => StyledValue::Text(entry.offer.to_string()),
+            Field::DecimalPlacement => StyledValue::Number(entry.decimal_placement.into()),
             Field::SpotValue if self.prices => spot(entry),
-            Field::SpotValue => Value::Number(entry.spot.into()),
-            _ => Value::Text(entry.symbol.to_string()),
+            Field::SpotValue => StyledValue::Number(entry.spot.into()),
+            _ => StyledValue::Text(entry.symbol.to_string()),
         }
     }
 }
 
-fn character(code: u32) -> Value {
+fn character(code: u32) -> StyledValue {
     match u8::try_from(code) {
-        Ok(code) if code.is_ascii() => Value::Text(char::from(code).to_string()),
-        _ => Value::Number(code.into()),
+        Ok(code) if code.is_ascii() => StyledValue::Text(char::from(code).to_string()),
+        _ => StyledValue::Number(code.into()),
     }
 }
 
-fn decimal(price: Price) -> Value {
-    price.decimal().map_or(Value::Null, |decimal| Value::Decimal(decimal.to_string()))
+fn decimal(price: Price) -> StyledValue {
+    price.decimal().map_or(StyledValue::Null, |decimal| StyledValue::Decimal(decimal.to_string()))
 }
 
 /// Returns a spot value; null if it has more decimal places than an integer has digits.
-fn spot(entry: &Entry) -> Value {
+fn spot(entry: &OpraEntry) -> StyledValue {
     const PLACES_MAX: u32 = 10;
-    let Entry { spot: digits, decimal_placement: places, .. } = *entry;
+    let OpraEntry { spot: digits, decimal_placement: places, .. } = *entry;
     match places {
-        0..=PLACES_MAX => Value::Decimal(Decimal { digits, places }.to_string()),
-        _ => Value::Null,
+        0..=PLACES_MAX => StyledValue::Decimal(OpraDecimal { digits, places }.to_string()),
+        _ => StyledValue::Null,
     }
 }
 
-fn push_json(value: &Value, out: &mut Vec<u8>) {
+fn push_json(value: &StyledValue, out: &mut Vec<u8>) {
     match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Number(number) => push_unsigned(out, *number),
-        Value::Text(text) => push_string(out, text),
-        Value::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
+        StyledValue::Null => out.extend_from_slice(b"null"),
+        StyledValue::Number(number) => push_unsigned(out, *number),
+        StyledValue::Text(text) => push_string(out, text),
+        StyledValue::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
     }
 }
 
-fn push_cell(value: &Value, row: &mut String) {
+fn push_cell(value: &StyledValue, row: &mut String) {
     // Writing to a string does not fail.
     let _ = match value {
-        Value::Null => Ok(()),
-        Value::Number(number) => write!(row, "{number}"),
-        Value::Decimal(digits) => row.write_str(digits),
-        Value::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
+        StyledValue::Null => Ok(()),
+        StyledValue::Number(number) => write!(row, "{number}"),
+        StyledValue::Decimal(digits) => row.write_str(digits),
+        StyledValue::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
             write!(row, "\"{}\"", text.replace('"', "\"\""))
         }
-        Value::Text(text) => row.write_str(text),
+        StyledValue::Text(text) => row.write_str(text),
     };
 }
 

@@ -1,6 +1,6 @@
 //! `tickwire opra vectors`: decodes conformance cases and prints the results.
 
-use super::decoder::{Decoder, DecoderName};
+use super::decoder::{DecoderName, OpraDecoder};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -17,7 +17,7 @@ use tickwire_text::json::{parse_hex, push_string};
 /// fixed texts; the messages before an error are printed. The command does not judge the results:
 /// compare the lines with the expected ones.
 #[derive(Debug, clap::Args)]
-pub struct VectorsArgs {
+pub struct OpraVectorsArgs {
     /// File of conformance cases, JSON lines; - is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
@@ -27,7 +27,7 @@ pub struct VectorsArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraVectorsArgs) -> Result<Outcome, Failure> {
     let input = BufReader::new(files::open(&args.input)?);
     let mut out = files::create(None)?;
     let mut decoder = args.decoder.decoder()?;
@@ -51,7 +51,7 @@ pub fn run(args: &VectorsArgs) -> Result<Outcome, Failure> {
 }
 
 /// The result line of a case, or the reason why the line is not a case.
-fn case_line(decoder: &mut Decoder, line: &str) -> Result<Vec<u8>, String> {
+fn case_line(decoder: &mut OpraDecoder, line: &str) -> Result<Vec<u8>, String> {
     let case: Json = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let member = |name: &str| case[name].as_str().ok_or(format!("\"{name}\": expected a string"));
     let packet = parse_hex(member("hex")?).map_err(|error| format!("\"hex\": {error}"))?;

@@ -4,7 +4,7 @@ use crate::console::tell;
 use crate::failure::Failure;
 use std::path::PathBuf;
 use tickwire_fix_engine::EngineHandle;
-use tickwire_telemetry::http::{HttpAddress, HttpServer, Token};
+use tickwire_telemetry::http::{BearerToken, HttpAddress, HttpServer};
 
 /// Administration of sessions over HTTP.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,13 +23,13 @@ pub struct AdminArgs {
 
 /// The token for changes, and the file that it is from.
 pub struct AdminToken {
-    token: Token,
+    token: BearerToken,
     file: Option<PathBuf>,
 }
 
 impl AdminToken {
     /// The token.
-    pub const fn token(&self) -> &Token {
+    pub const fn token(&self) -> &BearerToken {
         &self.token
     }
 
@@ -54,9 +54,9 @@ impl AdminArgs {
             };
         }
         let token = match &self.admin_token {
-            Some(path) => Token::of_file(path)
+            Some(path) => BearerToken::of_file(path)
                 .map_err(|error| Failure::file("use the token of", path.display(), &error))?,
-            None => Token::random()
+            None => BearerToken::random()
                 .map_err(|error| Failure::Usage(format!("the administration token: {error}")))?,
         };
         Ok(Some(AdminToken { token, file: self.admin_token.clone() }))

@@ -1,7 +1,7 @@
 //! Options for decoding messages.
 
 use crate::failure::Failure;
-use crate::units::Size;
+use crate::units::ByteCount;
 use clap::ValueEnum;
 #[cfg(feature = "columns")]
 use serde_json::{Value, json};
@@ -21,18 +21,18 @@ pub enum Reset {
     Template,
 }
 
-impl From<framing::ResetPolicy> for Reset {
-    fn from(policy: framing::ResetPolicy) -> Self {
+impl From<framing::FramingResetPolicy> for Reset {
+    fn from(policy: framing::FramingResetPolicy) -> Self {
         match policy {
-            framing::ResetPolicy::Never => Self::Never,
-            framing::ResetPolicy::Packet => Self::Packet,
-            framing::ResetPolicy::Message => Self::Message,
-            framing::ResetPolicy::Template => Self::Template,
+            framing::FramingResetPolicy::Never => Self::Never,
+            framing::FramingResetPolicy::Packet => Self::Packet,
+            framing::FramingResetPolicy::Message => Self::Message,
+            framing::FramingResetPolicy::Template => Self::Template,
         }
     }
 }
 
-impl From<Reset> for framing::ResetPolicy {
+impl From<Reset> for framing::FramingResetPolicy {
     fn from(reset: Reset) -> Self {
         match reset {
             Reset::Never => Self::Never,
@@ -72,21 +72,21 @@ pub struct DecoderArgs {
     #[arg(help_heading = "Limits")]
     entries_total_max: u32,
     /// Longest string or byte vector accepted, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().string_max.into()))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteCount(Limits::default().string_max.into()))]
     #[arg(help_heading = "Limits")]
-    string_max: Size,
+    string_max: ByteCount,
     /// Deepest nesting of dynamic template references accepted.
     #[arg(long, value_name = "DEPTH", default_value_t = Limits::default().nesting_max)]
     #[arg(help_heading = "Limits")]
     nesting_max: u32,
     /// Most memory for one decoded message, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().message_bytes_max as u64))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteCount(Limits::default().message_bytes_max as u64))]
     #[arg(help_heading = "Limits")]
-    message_bytes_max: Size,
+    message_bytes_max: ByteCount,
     /// Most bytes of an incomplete message that are buffered in a stream.
-    #[arg(long, value_name = "BYTES", default_value_t = Size(Limits::default().stream_bytes_max as u64))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteCount(Limits::default().stream_bytes_max as u64))]
     #[arg(help_heading = "Limits")]
-    stream_bytes_max: Size,
+    stream_bytes_max: ByteCount,
 }
 
 impl DecoderArgs {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_net::channel_settings::ChannelSettings;
 use tickwire_net::multicast::{Endpoint, interface_address};
 
@@ -64,7 +64,7 @@ pub struct Endpoints {
 }
 
 /// A feed whose default address follows from that of line A.
-struct Beside {
+struct DerivedEndpoint {
     /// The options that name its group and port.
     options: [&'static str; 2],
     group: Option<Ipv4Addr>,
@@ -73,7 +73,7 @@ struct Beside {
     more: u16,
 }
 
-impl Beside {
+impl DerivedEndpoint {
     const fn is_named(&self) -> bool {
         self.group.is_some() || self.port.is_some()
     }
@@ -129,14 +129,14 @@ impl Endpoints {
     }
 
     /// The existing lines with their addresses.
-    pub fn sources(&self) -> impl Iterator<Item = (Source, Endpoint)> {
+    pub fn sources(&self) -> impl Iterator<Item = (FeedLine, Endpoint)> {
         let all = [
-            Some((Source::Incremental(Line::A), self.a)),
-            self.b.map(|endpoint| (Source::Incremental(Line::B), endpoint)),
-            self.snapshots.map(|endpoint| (Source::Snapshot(Line::A), endpoint)),
-            self.snapshots_b.map(|endpoint| (Source::Snapshot(Line::B), endpoint)),
-            self.definitions[0].map(|endpoint| (Source::Definitions(Line::A), endpoint)),
-            self.definitions[1].map(|endpoint| (Source::Definitions(Line::B), endpoint)),
+            Some((FeedLine::Incremental(Line::A), self.a)),
+            self.b.map(|endpoint| (FeedLine::Incremental(Line::B), endpoint)),
+            self.snapshots.map(|endpoint| (FeedLine::Snapshot(Line::A), endpoint)),
+            self.snapshots_b.map(|endpoint| (FeedLine::Snapshot(Line::B), endpoint)),
+            self.definitions[0].map(|endpoint| (FeedLine::Definitions(Line::A), endpoint)),
+            self.definitions[1].map(|endpoint| (FeedLine::Definitions(Line::B), endpoint)),
         ];
         all.into_iter().flatten()
     }
@@ -145,7 +145,7 @@ impl Endpoints {
 impl LineArgs {
     /// Sets the addresses of a channel of a feed file as defaults of these options.
     pub fn set_channel(&mut self, channel: &ChannelSettings) -> Result<(), Failure> {
-        let endpoint = |wanted: Source| {
+        let endpoint = |wanted: FeedLine| {
             let mut inputs = channel.inputs.iter();
             inputs.find(|(source, _)| *source == wanted).map(|(_, endpoint)| *endpoint)
         };
@@ -153,11 +153,11 @@ impl LineArgs {
             Failure::Usage(format!("channel {}: line A is a capture, not a group", channel.name))
         };
         self.channel = Some(Endpoints {
-            a: endpoint(Source::Incremental(Line::A)).ok_or_else(no_group)?,
-            b: endpoint(Source::Incremental(Line::B)),
-            snapshots: endpoint(Source::Snapshot(Line::A)),
-            snapshots_b: endpoint(Source::Snapshot(Line::B)),
-            definitions: Line::ALL.map(|line| endpoint(Source::Definitions(line))),
+            a: endpoint(FeedLine::Incremental(Line::A)).ok_or_else(no_group)?,
+            b: endpoint(FeedLine::Incremental(Line::B)),
+            snapshots: endpoint(FeedLine::Snapshot(Line::A)),
+            snapshots_b: endpoint(FeedLine::Snapshot(Line::B)),
+            definitions: Line::ALL.map(|line| endpoint(FeedLine::Definitions(line))),
         });
         Ok(())
     }
@@ -167,7 +167,7 @@ impl LineArgs {
         let interface = self.interface()?;
         let a = self.channel.map_or_else(Endpoint::default, |lines| lines.a);
         let a = over(a, interface, self.group, self.port);
-        let b = Beside {
+        let b = DerivedEndpoint {
             options: ["--group-b", "--port-b"],
             group: self.group_b,
             port: self.port_b,
@@ -237,7 +237,7 @@ impl EndpointArgs {
         let interface = self.lines.interface()?;
         let channel = self.lines.channel;
         let lines = self.lines.endpoints(wants_b)?;
-        let snapshots = Beside {
+        let snapshots = DerivedEndpoint {
             options: ["--snapshot-group", "--snapshot-port"],
             group: self.snapshot_group,
             port: self.snapshot_port,
@@ -265,7 +265,7 @@ impl EndpointArgs {
         args: DefinitionArgs,
         is_wanted: bool,
     ) -> Result<Endpoints, Failure> {
-        let beside = Beside {
+        let beside = DerivedEndpoint {
             options: ["--instrument-group", "--instrument-port"],
             group: args.instrument_group,
             port: args.instrument_port,

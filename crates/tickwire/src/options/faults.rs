@@ -1,9 +1,9 @@
 //! Faults of lines on the command line.
 
-use crate::units::Span;
+use crate::units::TimeSpan;
 use std::fmt::Display;
 use std::str::FromStr;
-use tickwire_net::inject::{Faults, Window};
+use tickwire_net::inject::{FaultWindow, Faults};
 
 /// Faults of lines A and B. An option `A[,B]` takes one value for both lines or one for each.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,19 +22,19 @@ pub struct FaultArgs {
     reorder_max: PerLine<u32>,
     /// Longest delay of an overtaken packet.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "1ms")]
-    reorder_wait: PerLine<Span>,
+    reorder_wait: PerLine<TimeSpan>,
     /// Constant delay of every packet: the skew of the line.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
-    delay: PerLine<Span>,
+    delay: PerLine<TimeSpan>,
     /// Largest random additional delay of a packet.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
-    jitter: PerLine<Span>,
+    jitter: PerLine<TimeSpan>,
     /// Largest additional delay by drift, which grows from 0 to this value and falls back.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "0")]
-    drift: PerLine<Span>,
+    drift: PerLine<TimeSpan>,
     /// Period of the drift, from minimum to minimum.
     #[arg(long, value_name = "TIME[,TIME]", help_heading = "Faults", default_value = "1m")]
-    drift_period: PerLine<Span>,
+    drift_period: PerLine<TimeSpan>,
     /// Period of silence of a line, counted from its first packet, such as 2s..5s, or never.
     #[arg(long, value_name = "FROM..TO[,..]", help_heading = "Faults", default_value = "never")]
     silence: PerLine<Interval>,
@@ -44,7 +44,7 @@ impl FaultArgs {
     /// The faults of line A (0) or B (1).
     pub fn faults(&self, line: usize) -> Faults {
         let line = line.min(1);
-        let ns = |times: PerLine<Span>| times.0[line].nanoseconds();
+        let ns = |times: PerLine<TimeSpan>| times.0[line].nanoseconds();
         Faults {
             loss: self.loss.0[line].chance(),
             duplicate: self.duplicate.0[line].chance(),
@@ -69,13 +69,13 @@ pub struct SnapshotFaultArgs {
     snapshot_loss: Percent,
     /// Constant delay of every snapshot.
     #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "0")]
-    snapshot_delay: Span,
+    snapshot_delay: TimeSpan,
     /// Snapshots that arrive late, after later ones, in percent.
     #[arg(long, value_name = "PERCENT", help_heading = "Faults", default_value = "0")]
     late_snapshots: Percent,
     /// Delay of late snapshots.
     #[arg(long, value_name = "TIME", help_heading = "Faults", default_value = "1s")]
-    late_by: Span,
+    late_by: TimeSpan,
 }
 
 impl SnapshotFaultArgs {
@@ -114,11 +114,11 @@ impl FromStr for Percent {
 
 /// A time window, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval(Option<Window>);
+pub struct Interval(Option<FaultWindow>);
 
 impl Interval {
     /// The window; `None` for never.
-    pub const fn window(self) -> Option<Window> {
+    pub const fn window(self) -> Option<FaultWindow> {
         self.0
     }
 }
@@ -132,15 +132,15 @@ impl FromStr for Interval {
         }
         let expected = || "expected FROM..TO, such as 2s..5s or 2s.. for ever".to_owned();
         let (start, end) = text.split_once("..").ok_or_else(expected)?;
-        let start_ns = start.parse::<Span>()?.nanoseconds();
+        let start_ns = start.parse::<TimeSpan>()?.nanoseconds();
         let end_ns = match end {
             "" => u64::MAX,
-            end => end.parse::<Span>()?.nanoseconds(),
+            end => end.parse::<TimeSpan>()?.nanoseconds(),
         };
         if start_ns >= end_ns {
             return Err(expected());
         }
-        Ok(Self(Some(Window { start_ns, end_ns })))
+        Ok(Self(Some(FaultWindow { start_ns, end_ns })))
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!((a.loss, b.loss, a.duplicate, b.duplicate), (0.01, 0.01, 0.02, 0.0));
         assert_eq!((a.delay_ns, b.delay_ns, a.reorder_max, b.reorder_max), (0, 5_000, 3, 4));
         assert_eq!((a.drift_ns, b.drift_ns, a.silence), (1_000_000_000, 0, None));
-        let window = Window { start_ns: 2_000_000_000, end_ns: 3_000_000_000 };
+        let window = FaultWindow { start_ns: 2_000_000_000, end_ns: 3_000_000_000 };
         assert_eq!(b.silence, Some(window));
         for wrong in ["--loss 101", "--loss x", "--loss 1,2,3", "--delay 5", "--silence 3s..2s"] {
             assert!(parse(wrong).is_err(), "{wrong}");

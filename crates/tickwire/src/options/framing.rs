@@ -4,7 +4,7 @@ use super::{Reset, ResetAtArgs};
 use crate::console::tell;
 use crate::failure::Failure;
 use std::str::FromStr;
-use tickwire_captures::{FoundFraming, Sample};
+use tickwire_captures::{CaptureSample, FoundFraming};
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
 use tickwire_feed::framing::detect::Unproven;
 use tickwire_feed::framing::{Framing, ParseFramingError, Preset, QuickFast};
@@ -108,7 +108,7 @@ impl FramingArgs {
     /// that an index does not identify a packet.
     pub fn find_without_checks(
         &self,
-        sample: &Sample,
+        sample: &CaptureSample,
         set: &TemplateSet,
         name: &str,
         sessions: Option<&ResetAtArgs>,
@@ -135,14 +135,19 @@ impl FramingArgs {
     }
 
     /// Detects the framing from packets of the feed and reports it. `name` is the name of the capture.
-    pub fn find(&self, sample: &Sample, set: &TemplateSet, name: &str) -> Result<Framing, Failure> {
+    pub fn find(
+        &self,
+        sample: &CaptureSample,
+        set: &TemplateSet,
+        name: &str,
+    ) -> Result<Framing, Failure> {
         self.detected(sample, set, name).map(|(framing, _)| framing)
     }
 
     /// Detects the framing, and applies the named reset policy.
     fn detected<'s>(
         &self,
-        sample: &'s Sample,
+        sample: &'s CaptureSample,
         set: &TemplateSet,
         name: &str,
     ) -> Result<(Framing, FoundFraming<'s>), Failure> {

@@ -12,8 +12,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use tickwire_captures::Sample;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Statistics, Suffixes};
+use tickwire_captures::CaptureSample;
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader, Statistics, Suffixes};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 
 /// Bytes of standard input or of a pipe that are read to detect its framing.
@@ -23,7 +23,7 @@ const PACKETS_LISTED_MAX: u64 = 10_000_000;
 
 /// The input after its framing was detected: standard input and pipes cannot be read again.
 #[derive(Debug, Default)]
-pub struct Replay {
+pub struct InputReplay {
     /// The bytes that were read.
     bytes: Vec<u8>,
     /// The pipe behind them; `None` for files, which are opened again, and for standard input.
@@ -50,7 +50,7 @@ pub struct CaptureArgs {
     /// part of --framing), raw, pcap or pcapng. Default: detected from its first bytes, then its
     /// suffix (.pcap, .pcapng, .bin, .fast).
     #[arg(long, value_name = "FORMAT")]
-    input_format: Option<Format>,
+    input_format: Option<CaptureFormat>,
     /// Read only UDP and TCP sent to this port (pcap and pcapng).
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
@@ -101,7 +101,7 @@ impl CaptureArgs {
     }
 }
 
-impl Replay {
+impl InputReplay {
     /// Reads the start of standard input or of a pipe; nothing of a file that can be opened again.
     fn of(path: &Path) -> Result<Self, Failure> {
         let mut replay = Self::default();
@@ -151,7 +151,7 @@ impl InputArgs {
     pub fn open_replayed(
         &self,
         progress: &Progress,
-        replay: Replay,
+        replay: InputReplay,
     ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         let input: Box<dyn Read> = match replay.pipe {
             Some(pipe) => Box::new(pipe),
@@ -166,7 +166,7 @@ impl InputArgs {
         &self,
         progress: &Progress,
         output: SharedOutput,
-        replay: Replay,
+        replay: InputReplay,
     ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         let input = match replay.pipe {
             Some(pipe) => files::flushing(pipe, output),
@@ -177,15 +177,15 @@ impl InputArgs {
 
     /// Reads the first packets of the file, to detect its framing. Standard input and pipes are read up to
     /// 8 MiB or to their end.
-    pub fn sample(&self) -> Result<(Sample, Replay), Failure> {
+    pub fn sample(&self) -> Result<(CaptureSample, InputReplay), Failure> {
         let path = self.required_path()?;
-        let replay = Replay::of(path)?;
+        let replay = InputReplay::of(path)?;
         let input: Box<dyn Read> = match files::can_reopen(path) {
             true => files::open(path)?,
             false => Box::new(Cursor::new(replay.bytes.clone())),
         };
         let mut reader = self.open_from(input, &Progress::none())?;
-        let mut sample = Sample::new(PACKETS_MAX);
+        let mut sample = CaptureSample::new(PACKETS_MAX);
         // Errors of the file are reported when it is decoded.
         while !sample.is_full() {
             let Ok(Some(packet)) = reader.next_packet() else { break };
@@ -237,11 +237,11 @@ impl InputArgs {
         let reader = files::open_capture(path, Box::new(progress.watch(input)), options)?;
         let name = files::name_of(path);
         let (format, compression) = (reader.format(), reader.compression());
-        if format == Format::Raw && input_format.is_none() && files::is_xml(path) {
+        if format == CaptureFormat::Raw && input_format.is_none() && files::is_xml(path) {
             let text = "this is an XML file and not a capture; is it the template file?";
             return Err(Failure::Data(format!("{name}: {text}")));
         }
-        if format != Format::Pcap {
+        if format != CaptureFormat::Pcap {
             let why = format!("a file with the layout {format} has no addresses");
             self.capture.check_addressed(&name, why)?;
         }
@@ -249,7 +249,7 @@ impl InputArgs {
             && let Some(disagreement) = Suffixes::of(&name).disagreement(format, compression)
         {
             let remedy = match (Suffixes::of(&name).format(), format) {
-                (Some(Format::U32Be | Format::U32Le), Format::Raw) => {
+                (Some(CaptureFormat::U32Be | CaptureFormat::U32Le), CaptureFormat::Raw) => {
                     "; --input-format u32be or u32le reads it as packets"
                 }
                 _ => "",

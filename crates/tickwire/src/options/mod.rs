@@ -33,7 +33,7 @@ pub use faults::{FaultArgs, Interval, Percent, SnapshotFaultArgs};
 pub use framing::{FramingArgs, reset_policy, with_reset_template};
 #[cfg(feature = "columns")]
 pub use input::CaptureArgs;
-pub use input::{InputArgs, Replay};
+pub use input::{InputArgs, InputReplay};
 pub use metrics::{MetricsArgs, metrics_of};
 pub use monitor::{MonitorArgs, ServedMonitor};
 pub use record::{RecordArgs, recorded_json, recorded_text};

@@ -6,7 +6,7 @@ use crate::options::{AdminToken, Spans, metrics_of};
 use std::fmt::Display;
 use std::path::PathBuf;
 use tickwire_monitor::{FleetProcess, Monitor, MonitorBuilder, Router, fleet_routes};
-use tickwire_telemetry::http::{HttpAddress, HttpServer, HttpTls, Token};
+use tickwire_telemetry::http::{BearerToken, HttpAddress, HttpServer, HttpTls};
 
 /// The monitor server.
 #[derive(Clone, Debug, clap::Args)]
@@ -70,9 +70,9 @@ impl MonitorArgs {
     }
 
     /// Reads the token from the file, if a file is named.
-    fn token(&self) -> Result<Option<Token>, Failure> {
+    fn token(&self) -> Result<Option<BearerToken>, Failure> {
         let of_file = |path: &PathBuf| {
-            Token::of_file(path)
+            BearerToken::of_file(path)
                 .map_err(|error| Failure::file("use the token of", path.display(), &error))
         };
         self.monitor_token.as_ref().map(of_file).transpose()
@@ -127,7 +127,7 @@ impl MonitorArgs {
     }
 
     /// Returns the token of viewers. An address that other machines can reach requires a token or client certificates.
-    fn token_for(&self, address: HttpAddress) -> Result<Option<Token>, Failure> {
+    fn token_for(&self, address: HttpAddress) -> Result<Option<BearerToken>, Failure> {
         let token = self.token()?;
         let is_open = token.is_none() && self.monitor_tls_clients.is_none();
         if is_open && !address.0.ip().is_loopback() {

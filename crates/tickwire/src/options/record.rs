@@ -1,11 +1,11 @@
 //! Options for recording received packets.
 
 use crate::failure::Failure;
-use crate::units::{Size, Span};
+use crate::units::{ByteCount, TimeSpan};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tickwire_feed::counted;
-use tickwire_feed::handler::{PacketHandler, Source};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
 use tickwire_net::reception::Reception;
 use tickwire_net::record::{RecordCounters, RecordOptions};
 
@@ -25,11 +25,11 @@ pub struct RecordArgs {
     /// Start a new file before the current one exceeds this size, in bytes.
     #[arg(long, value_name = "BYTES", default_value = "1GB", requires = "record")]
     #[arg(help_heading = "Recording")]
-    record_rotate_size: Size,
+    record_rotate_size: ByteCount,
     /// Start a new file when the current one spans this time.
     #[arg(long, value_name = "TIME", default_value = "1h", requires = "record")]
     #[arg(help_heading = "Recording")]
-    record_rotate_time: Span,
+    record_rotate_time: TimeSpan,
     /// Prefix of the file names.
     #[arg(long, value_name = "NAME", default_value = "record", requires = "record")]
     #[arg(help_heading = "Recording")]
@@ -43,7 +43,7 @@ impl RecordArgs {
         &self,
         reception: &mut Reception<H, S>,
         thread: Option<&str>,
-        name: impl Fn(usize, Source) -> String,
+        name: impl Fn(usize, FeedLine) -> String,
     ) -> Result<(), Failure> {
         let Some(directory) = &self.record else { return Ok(()) };
         let options = RecordOptions {

@@ -1,11 +1,11 @@
 //! `--spin [TIME]`, which selects how a loop waits. It is the same on every command.
 
-use crate::units::Span;
+use crate::units::TimeSpan;
 use tickwire_net::Wait;
 
 /// Returns how to wait: block without the option, spin with `--spin`, and with `--spin TIME` spin for this time and
 /// then block.
-pub fn wait(spin: Option<Option<Span>>) -> Wait {
+pub fn wait(spin: Option<Option<TimeSpan>>) -> Wait {
     match spin {
         None => Wait::Block,
         Some(None) => Wait::Spin,
@@ -22,7 +22,7 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Line {
         #[arg(long)]
-        spin: Option<Option<Span>>,
+        spin: Option<Option<TimeSpan>>,
         #[arg(long)]
         other: bool,
     }

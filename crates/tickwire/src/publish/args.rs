@@ -1,6 +1,6 @@
 //! The command line of `tickwire publish`.
 
-use super::sources::Capture;
+use super::sources::FileCaptureReader;
 use crate::distribution::{DeliveryArgs, ParentArgs, PublishTransport};
 use crate::failure::Failure;
 use crate::files;
@@ -9,12 +9,12 @@ use crate::options::{
     TemplateArgs, sequencing,
 };
 use crate::output;
-use crate::units::{Size, Span, hold, span_in};
+use crate::units::{ByteCount, TimeSpan, hold, span_in};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tickwire_fast::{CompileOptions, TemplateSet, TierUp};
 use tickwire_feed::arbiter::ArbiterOptions;
-use tickwire_feed::capture::{CaptureOptions, Format};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions};
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{SeqNumField, Sequencing};
 use tickwire_net::channel_settings::ChannelSettings;
@@ -39,7 +39,7 @@ pub struct PublishArgs {
     /// Format of the file: u32be, u32le or pcap. Default: detected; name it for a pipe that is written
     /// slowly, whose first 64 KiB must otherwise arrive before this command publishes.
     #[arg(long, value_name = "FORMAT", requires = "file")]
-    input_format: Option<Format>,
+    input_format: Option<CaptureFormat>,
 
     #[command(flatten)]
     lines: LineArgs,
@@ -50,15 +50,15 @@ pub struct PublishArgs {
     /// Longest wait for a missing packet after a later packet has arrived; at most 10s. Default:
     /// 2ms.
     #[arg(long, value_name = "TIME", help_heading = "Lines", value_parser = hold)]
-    hold: Option<Span>,
+    hold: Option<TimeSpan>,
     /// Receive buffer of each socket, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteCount(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(help_heading = "Lines")]
-    pub receive_buffer: Size,
+    pub receive_buffer: ByteCount,
     /// Busy-poll while no packets arrive: lower latency, one CPU fully used. With a time, such as
     /// 50us, busy-poll for this time after the last packet, then sleep.
     #[arg(long, value_name = "TIME", help_heading = "Lines")]
-    pub spin: Option<Option<Span>>,
+    pub spin: Option<Option<TimeSpan>>,
 
     #[command(flatten)]
     pub framing: FramingArgs,
@@ -94,7 +94,7 @@ pub struct PublishArgs {
     /// Longest wait for subscribers: until they connect, until they make room, and until they have
     /// received everything.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span_in("0"..="1h"))]
-    patience: Span,
+    patience: TimeSpan,
     /// Transport: "dds", for this host and others; "shm", shared memory, for this host only; or
     /// "both".
     #[arg(long, value_name = "TRANSPORT", default_value_t, value_enum)]
@@ -199,12 +199,12 @@ impl PublishArgs {
         if let Some(channel) = &self.settings {
             channel.apply_to_arbiter(&mut options);
         }
-        let hold_ns = self.hold.map(Span::nanoseconds);
+        let hold_ns = self.hold.map(TimeSpan::nanoseconds);
         ArbiterOptions { hold_ns: hold_ns.unwrap_or(options.hold_ns), ..options }
     }
 
     /// Opens the file.
-    pub fn open(&self, path: &Path) -> Result<Capture, Failure> {
+    pub fn open(&self, path: &Path) -> Result<FileCaptureReader, Failure> {
         let mut options = CaptureOptions::new();
         if let Some(format) = self.input_format {
             options = options.format(format);

@@ -1,12 +1,15 @@
 //! Measures round trips by the echoes of published samples, on each transport.
 
 use crate::console::tell;
-use crate::distribution::{DDS, DdsParticipant, DeliveryArgs, Latencies, Places, SHM, refused};
+use crate::distribution::{
+    DDS, DdsParticipant, DeliveryArgs, Latencies, SHM, TransportParticipants, refused,
+};
 use crate::failure::Failure;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tickwire_distribution::{
-    Arrival, Delivery, EchoSummary, Echoes, OutletError, Participant, Role, Stations, TopicSet,
+    DeliverySettings, EchoSummary, Echoes, OutletError, Participant, SampleArrival, StationRole,
+    Stations, TopicSet,
 };
 use tickwire_net::Stop;
 use tickwire_shm_transport::ShmParticipant;
@@ -27,7 +30,11 @@ pub type PresentSubscribers = Option<Vec<(&'static str, Vec<u32>)>>;
 
 impl Listeners {
     /// Makes the readers.
-    pub fn new(places: &Places, args: &DeliveryArgs, sets: &[TopicSet]) -> Result<Self, Failure> {
+    pub fn new(
+        places: &TransportParticipants,
+        args: &DeliveryArgs,
+        sets: &[TopicSet],
+    ) -> Result<Self, Failure> {
         let over_shm = args.over_shm();
         let shm = places.shm.as_ref().map(|place| stations(place, sets, &over_shm));
         let over_dds = args.over_dds(false);
@@ -64,9 +71,9 @@ impl Listeners {
 fn stations<P: Participant>(
     place: &P,
     sets: &[TopicSet],
-    delivery: &Delivery,
+    delivery: &DeliverySettings,
 ) -> Result<Stations<P>, Failure> {
-    Stations::new(place, sets, delivery, Role::Echoes).map_err(|error| refused(&error))
+    Stations::new(place, sets, delivery, StationRole::Echoes).map_err(|error| refused(&error))
 }
 
 /// Receives the echoes on one transport.
@@ -100,7 +107,7 @@ impl Echoing {
         let latencies = Arc::new(Mutex::new(latencies));
         let on_echo = {
             let latencies = latencies.clone();
-            move |echo: &Arrival<'_>| {
+            move |echo: &SampleArrival<'_>| {
                 if let Some(round_trip_ns) = echo.age_ns() {
                     let mut latencies = latencies.lock().unwrap_or_else(PoisonError::into_inner);
                     latencies.record(row, round_trip_ns / 2);

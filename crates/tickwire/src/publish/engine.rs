@@ -1,6 +1,6 @@
 //! From packets to samples on the bus: the engine and the sink of the feed handler.
 
-use super::samples::{Became, Refused, Samples};
+use super::samples::{Became, PublishRefusal, SampleConverter};
 use crate::distribution::Latencies;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use tickwire_distribution::{OutletError, Outlets};
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::{Gap, LineEvent};
-use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};
+use tickwire_feed::handler::{BufferedPacket, Delivery, EngineMessage, Fault, FeedEngine, Sink};
 use tickwire_host::Throttle;
 use tickwire_monitor::Tap;
 use tickwire_net::Stop;
@@ -35,19 +35,19 @@ impl Default for Times {
 
 /// An engine that records when decoding of each message begins and ends.
 #[derive(Debug)]
-pub struct Stamped<E> {
+pub struct StampingEngine<E> {
     engine: E,
     times: Rc<Times>,
 }
 
-impl<E> Stamped<E> {
+impl<E> StampingEngine<E> {
     /// Wraps `engine`.
     pub fn new(engine: E, times: Rc<Times>) -> Self {
         Self { engine, times }
     }
 }
 
-impl<E: Engine> Engine for Stamped<E> {
+impl<E: FeedEngine> FeedEngine for StampingEngine<E> {
     type Message = E::Message;
     type Error = E::Error;
 
@@ -64,7 +64,10 @@ impl<E: Engine> Engine for Stamped<E> {
     }
 
     #[inline]
-    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, E::Message>, E::Error> {
+    fn decode(
+        &mut self,
+        packet: BufferedPacket<'_>,
+    ) -> Result<EngineMessage<'_, E::Message>, E::Error> {
         self.times.began.set(Instant::now());
         let decoded = self.engine.decode(packet)?;
         self.times.decoded.set(Instant::now());
@@ -95,12 +98,12 @@ pub struct FeedCounters {
 
 /// Converts messages to samples and writes them.
 pub struct Publishing {
-    samples: Samples,
+    samples: SampleConverter,
     /// `None` decodes only.
     publisher: Option<Outlets>,
     times: Rc<Times>,
     latencies: Latencies,
-    rows: Rows,
+    rows: LatencyIndexes,
     counters: FeedCounters,
     complaints: Throttle,
     is_done: bool,
@@ -111,7 +114,7 @@ pub struct Publishing {
 }
 
 /// Indexes of the distributions.
-struct Rows {
+struct LatencyIndexes {
     decode: usize,
     filled: usize,
     published: usize,
@@ -119,9 +122,9 @@ struct Rows {
 
 impl Publishing {
     /// Writes to `publisher`, or only decodes if there is none.
-    pub fn new(samples: Samples, publisher: Option<Outlets>, times: Rc<Times>) -> Self {
+    pub fn new(samples: SampleConverter, publisher: Option<Outlets>, times: Rc<Times>) -> Self {
         let mut latencies = Latencies::default();
-        let rows = Rows {
+        let rows = LatencyIndexes {
             decode: latencies.add(DECODE),
             filled: latencies.add("decode to sample"),
             published: latencies.add(PUBLISHED),
@@ -228,13 +231,13 @@ impl Sink<Message> for Publishing {
                     self.record(self.rows.published, written_at);
                 }
             }
-            Err(Refused::Message(why)) => {
+            Err(PublishRefusal::Message(why)) => {
                 self.counters.refused += 1;
                 if let Some(held_back) = self.complaints.pass(monotonic_ns()) {
                     tracing::warn!(held_back, "message not published: {why}");
                 }
             }
-            Err(Refused::Write(error)) => {
+            Err(PublishRefusal::Write(error)) => {
                 self.failure = Some(error);
                 self.over.set();
             }

@@ -11,15 +11,15 @@ mod sources;
 pub use args::PublishArgs;
 
 use crate::console::tell;
-use crate::distribution::{self, Places, refused};
+use crate::distribution::{self, TransportParticipants, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{check_cpu, reset_policy, with_reset_template};
 use echoes::{Echoing, Heard, Listeners};
-use engine::{Publishing, Stamped, Times};
+use engine::{Publishing, StampingEngine, Times};
 use metrics::PublishMetrics;
-use report::Report;
-use samples::Samples;
+use report::PublishReport;
+use samples::SampleConverter;
 use sources::Monitored;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,20 +29,20 @@ use tickwire_fast::Decoder;
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
-use tickwire_monitor::Explaining;
+use tickwire_monitor::ExplanationSettings;
 use tickwire_net::Stop;
 use tickwire_net::log::Logged;
 
 /// The feed handler of this command.
-type FeedHandler = Handler<Stamped<Dynamic>, NoBooks>;
+type FeedHandler = Handler<StampingEngine<Dynamic>, NoBooks>;
 
 /// The sink of the feed handler.
-type FeedSink = Logged<Publishing>;
+type PublishSink = Logged<Publishing>;
 
 /// The end of the feed, and the packets that were lost before they reached the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ended {
-    end: End,
+struct PublicationEnd {
+    end: FeedEnd,
     /// Packets that did not fit into the receive buffers.
     dropped_by_kernel: u64,
     /// Packets longer than a socket or the arbiter accepts.
@@ -51,7 +51,7 @@ struct Ended {
 
 /// Reason for the end of the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum FeedEnd {
     /// The exchange sent the Done message.
     Done,
     /// The file ended.
@@ -78,7 +78,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let set = with_reset_template(args.templates.read()?, &framing);
     let sequencing = args.sequencing(&framing, &set)?;
     let program = Arc::new(files::compile(set, &args.compile_options())?);
-    let samples = Samples::bind(args, &program)?;
+    let samples = SampleConverter::bind(args, &program)?;
     let sets = samples.sets().to_vec();
 
     let times = Rc::new(Times::default());
@@ -86,7 +86,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         args.decoder.checked_options(reset_policy(&framing), &program)?.tier_up(args.tier_up());
     let engine = || {
         let decoder = Decoder::with_options(program.clone(), decoding);
-        Stamped::new(Dynamic::new(decoder, &sequencing.field), times.clone())
+        StampingEngine::new(Dynamic::new(decoder, &sequencing.field), times.clone())
     };
     let arbiter = args.arbiter(&sequencing, &framing);
     let options = HandlerOptions {
@@ -103,7 +103,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let file = args.file.as_deref().map(|path| args.open(path)).transpose()?;
     let places = match args.empty_builder {
         true => None,
-        false => Some(Places::join(&args.delivery, args.transport)?),
+        false => Some(TransportParticipants::join(&args.delivery, args.transport)?),
     };
     let (publisher, echoes) = match &places {
         None => (None, Vec::new()),
@@ -117,9 +117,9 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let exporter = args.metrics.serve(metrics.all())?;
     let monitored = match args.monitor.builder("publish") {
         Some(mut builder) => {
-            let transport = places.as_ref().map_or("nothing", Places::name);
+            let transport = places.as_ref().map_or("nothing", TransportParticipants::name);
             metrics.tell_monitor(&mut builder, transport, &sets);
-            let explaining = Explaining::new(program.set().clone(), decoding, framing);
+            let explaining = ExplanationSettings::new(program.set().clone(), decoding, framing);
             let explaining = explaining.map_err(Failure::Usage)?;
             Some(Monitored { builder, explaining, silent_after_ns: arbiter.silent_after_ns })
         }
@@ -139,7 +139,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         }
     };
     let (echoes, is_acknowledged) = finish(args, ended.end, &mut publishing, echoes, &stop)?;
-    let report = Report {
+    let report = PublishReport {
         args,
         handler: &handler,
         publishing: &publishing,
@@ -157,7 +157,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
 /// Creates the writers and the readers of echoes, and waits for subscribers.
 fn join(
     args: &PublishArgs,
-    places: &Places,
+    places: &TransportParticipants,
     sets: &[TopicSet],
     stop: &Stop,
 ) -> Result<(Outlets, Vec<Echoing>), Failure> {
@@ -198,13 +198,13 @@ fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
 /// returns whether all subscribers acknowledged the end.
 fn finish(
     args: &PublishArgs,
-    end: End,
+    end: FeedEnd,
     publishing: &mut Publishing,
     echoes: Vec<Echoing>,
     stop: &Stop,
 ) -> Result<(Vec<Heard>, bool), Failure> {
     let Some(publisher) = publishing.publisher_mut() else { return Ok((Vec::new(), true)) };
-    let is_whole = end != End::Stopped;
+    let is_whole = end != FeedEnd::Stopped;
     let said = match is_whole {
         true => distribution::say(args.json.as_deref(), "Writing Done token."),
         false => Ok(()),

@@ -3,7 +3,7 @@
 use super::args::PublishArgs;
 use super::echoes::Heard;
 use super::engine::Publishing;
-use super::{End, Ended, FeedHandler};
+use super::{FeedEnd, FeedHandler, PublicationEnd};
 use crate::distribution::{counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
@@ -15,7 +15,7 @@ use tickwire_feed::arbiter::Line;
 use tickwire_feed::counted;
 
 /// Report of a publisher.
-pub struct Report<'r> {
+pub struct PublishReport<'r> {
     pub args: &'r PublishArgs,
     pub handler: &'r FeedHandler,
     pub publishing: &'r Publishing,
@@ -23,13 +23,13 @@ pub struct Report<'r> {
     pub sets: &'r [TopicSet],
     /// Time from the first poll for a packet to the last.
     pub elapsed: Duration,
-    pub ended: Ended,
+    pub ended: PublicationEnd,
     pub echoes: Vec<Heard>,
     /// True if all subscribers acknowledged that they have everything.
     pub is_acknowledged: bool,
 }
 
-impl Report<'_> {
+impl PublishReport<'_> {
     /// True if samples were refused, lost or not acknowledged, echoes are missing, a file had malformed packets,
     /// or a transport failed.
     pub fn is_flawed(&self) -> bool {
@@ -89,7 +89,7 @@ impl Report<'_> {
         all.into_iter().map(one).collect()
     }
 
-    fn rows(&self) -> Vec<crate::distribution::Row> {
+    fn rows(&self) -> Vec<crate::distribution::LatencyRow> {
         let own = self.publishing.latencies().rows();
         let heard = self.echoes.iter().flat_map(|heard| heard.latencies.rows());
         own.into_iter().chain(heard).collect()
@@ -142,7 +142,7 @@ impl Report<'_> {
         if !self.is_acknowledged {
             writeln!(out, "Not all subscribers acknowledged everything within --patience.")?;
         }
-        if self.ended.end == End::Stopped {
+        if self.ended.end == FeedEnd::Stopped {
             writeln!(out, "Stopped before the end.")?;
         }
         Ok(())
@@ -199,9 +199,9 @@ impl Report<'_> {
             .collect();
         json!({
             "ended": match self.ended.end {
-                End::Done => "done",
-                End::File => "end of file",
-                End::Stopped => "stopped",
+                FeedEnd::Done => "done",
+                FeedEnd::File => "end of file",
+                FeedEnd::Stopped => "stopped",
             },
             "seconds": self.elapsed.as_secs_f64(),
             "messages": feed.messages,

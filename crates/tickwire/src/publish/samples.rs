@@ -4,7 +4,7 @@
 use super::args::PublishArgs;
 use crate::distribution::template_samples;
 use crate::failure::Failure;
-use tickwire_distribution::fill::{FillError, Filled, FilledTopics, Filler};
+use tickwire_distribution::fill::{FillError, FilledSamples, FilledTopics, SampleFiller};
 use tickwire_distribution::templates::{TemplateSamples, UnfitValue};
 use tickwire_distribution::{Outlet, OutletError, Outlets, TopicSet};
 use tickwire_fast::{Message, Program};
@@ -13,9 +13,9 @@ use tickwire_fast::{Message, Program};
 const DONE: &str = "Done";
 
 /// Converts messages to samples.
-pub enum Samples {
+pub enum SampleConverter {
     /// Samples of the IDL files.
-    Filled(Filler, FilledTopics),
+    Filled(SampleFiller, FilledTopics),
     /// Samples of types generated from the templates.
     Templates {
         /// Converter of messages to samples.
@@ -38,7 +38,7 @@ pub enum Became {
 }
 
 /// Reason why a message was not published.
-pub enum Refused {
+pub enum PublishRefusal {
     /// The message has a value that no sample can hold.
     Message(WhyRefused),
     /// The transport failed.
@@ -63,13 +63,13 @@ impl std::fmt::Display for WhyRefused {
     }
 }
 
-impl From<OutletError> for Refused {
+impl From<OutletError> for PublishRefusal {
     fn from(error: OutletError) -> Self {
         Self::Write(error)
     }
 }
 
-impl Samples {
+impl SampleConverter {
     /// Pairs the templates with samples.
     pub fn bind(args: &PublishArgs, program: &Program) -> Result<Self, Failure> {
         let name = args.templates.names();
@@ -79,7 +79,7 @@ impl Samples {
             let done = program.templates().iter().position(is_done);
             return Ok(Self::Templates { samples, bytes: Vec::new(), done });
         }
-        let filler = Filler::bind(program).map_err(|misfits| {
+        let filler = SampleFiller::bind(program).map_err(|misfits| {
             let feed = args.channel.feed().map_or_else(String::new, |feed| format!(" --feed {}", feed.display()));
             Failure::Data(format!(
                 "the templates of {name} do not fit the samples; --samples templates publishes any, and \
@@ -105,17 +105,17 @@ impl Samples {
         message: &Message,
         publisher: &mut Outlets,
         filled: impl FnOnce(),
-    ) -> Result<Became, Refused> {
+    ) -> Result<Became, PublishRefusal> {
         match self {
             Self::Filled(filler, topics) => match filler.fill(message) {
-                Ok(Filled::Done) => Ok(Became::Done),
-                Ok(Filled::Other) => Ok(Became::Nothing),
+                Ok(FilledSamples::Done) => Ok(Became::Done),
+                Ok(FilledSamples::Other) => Ok(Became::Nothing),
                 Ok(samples) => {
                     filled();
                     topics.publish(publisher, samples)?;
                     Ok(Became::Samples)
                 }
-                Err(error) => Err(Refused::Message(WhyRefused::Fill(error))),
+                Err(error) => Err(PublishRefusal::Message(WhyRefused::Fill(error))),
             },
             Self::Templates { done, .. } if *done == Some(message.template_index()) => {
                 Ok(Became::Done)
@@ -132,13 +132,13 @@ impl Samples {
     }
 
     /// Converts a message to samples without writing them.
-    pub fn check(&mut self, message: &Message) -> Result<Became, Refused> {
+    pub fn check(&mut self, message: &Message) -> Result<Became, PublishRefusal> {
         match self {
             Self::Filled(filler, _) => match filler.fill(message) {
-                Ok(Filled::Done) => Ok(Became::Done),
-                Ok(Filled::Other) => Ok(Became::Nothing),
+                Ok(FilledSamples::Done) => Ok(Became::Done),
+                Ok(FilledSamples::Other) => Ok(Became::Nothing),
                 Ok(_) => Ok(Became::Samples),
-                Err(error) => Err(Refused::Message(WhyRefused::Fill(error))),
+                Err(error) => Err(PublishRefusal::Message(WhyRefused::Fill(error))),
             },
             Self::Templates { done, .. } if *done == Some(message.template_index()) => {
                 Ok(Became::Done)
@@ -155,6 +155,8 @@ fn encode(
     samples: &TemplateSamples,
     message: &Message,
     bytes: &mut Vec<u8>,
-) -> Result<Option<usize>, Refused> {
-    samples.encode(message, bytes).map_err(|error| Refused::Message(WhyRefused::Template(error)))
+) -> Result<Option<usize>, PublishRefusal> {
+    samples
+        .encode(message, bytes)
+        .map_err(|error| PublishRefusal::Message(WhyRefused::Template(error)))
 }

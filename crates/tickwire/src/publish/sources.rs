@@ -2,7 +2,7 @@
 
 use super::args::PublishArgs;
 use super::metrics::PublishMetrics;
-use super::{End, Ended, FeedHandler, FeedSink};
+use super::{FeedEnd, FeedHandler, PublicationEnd, PublishSink};
 use crate::distribution;
 use crate::failure::Failure;
 use crate::files;
@@ -11,8 +11,8 @@ use crate::receive::{line, socket_facts};
 use std::io::Read;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::CaptureReader;
-use tickwire_feed::handler::{PacketHandler, Source};
-use tickwire_monitor::{ChannelDescription, Explaining, Facts, MonitorBuilder, Tap};
+use tickwire_feed::handler::{FeedLine, PacketHandler};
+use tickwire_monitor::{ChannelDescription, ExplanationSettings, Facts, MonitorBuilder, Tap};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::multicast::{Receiver, ReceiverOptions};
@@ -27,25 +27,25 @@ pub struct Monitored {
     /// The monitor.
     pub builder: MonitorBuilder,
     /// How packets are explained.
-    pub explaining: Explaining,
+    pub explaining: ExplanationSettings,
     /// Silence after which a line is called silent, in nanoseconds.
     pub silent_after_ns: u64,
 }
 
 /// Packets of a file.
-pub type Capture = CaptureReader<Box<dyn Read>>;
+pub type FileCaptureReader = CaptureReader<Box<dyn Read>>;
 
 /// Handles the packets of the file, or else of the lines, until the feed is done, the file ends, or the user
 /// stops it.
 pub fn run(
     args: &PublishArgs,
-    capture: Option<Capture>,
+    capture: Option<FileCaptureReader>,
     handler: &mut FeedHandler,
-    sink: &mut FeedSink,
+    sink: &mut PublishSink,
     metrics: &mut PublishMetrics,
     monitored: Option<Monitored>,
     stop: &Stop,
-) -> Result<Ended, Failure> {
+) -> Result<PublicationEnd, Failure> {
     match capture {
         Some(capture) => {
             // A file has no lines to show.
@@ -53,7 +53,7 @@ pub fn run(
             let _monitor = args.monitor.serve(builder, metrics.all().routes())?;
             pin_to(args.cpu)?;
             let end = file(args, capture, handler, sink, metrics, stop)?;
-            Ok(Ended { end, dropped_by_kernel: 0, too_long: 0 })
+            Ok(PublicationEnd { end, dropped_by_kernel: 0, too_long: 0 })
         }
         None => lines(args, handler, sink, metrics, monitored, stop),
     }
@@ -61,20 +61,20 @@ pub fn run(
 
 fn file(
     args: &PublishArgs,
-    mut capture: Capture,
+    mut capture: FileCaptureReader,
     handler: &mut FeedHandler,
-    sink: &mut FeedSink,
+    sink: &mut PublishSink,
     metrics: &mut PublishMetrics,
     stop: &Stop,
-) -> Result<End, Failure> {
+) -> Result<FeedEnd, Failure> {
     let mut published_ns = 0;
     while !stop.is_set() && !sink.inner().over().is_set() {
         let packet = capture.next_packet().map_err(|error| {
             let name = args.file.as_deref().map_or_else(String::new, files::name_of);
             Failure::Data(format!("{name}: {error}"))
         })?;
-        let Some(packet) = packet else { return Ok(End::File) };
-        let source = Source::Incremental(Line::A);
+        let Some(packet) = packet else { return Ok(FeedEnd::File) };
+        let source = FeedLine::Incremental(Line::A);
         let now_ns = monotonic_ns();
         handler.handle_packet(now_ns, source, packet.bytes, sink);
         if now_ns.saturating_sub(published_ns) >= PUBLISH_NS {
@@ -88,22 +88,22 @@ fn file(
 fn lines(
     args: &PublishArgs,
     handler: &mut FeedHandler,
-    sink: &mut FeedSink,
+    sink: &mut PublishSink,
     metrics: &mut PublishMetrics,
     monitored: Option<Monitored>,
     stop: &Stop,
-) -> Result<Ended, Failure> {
+) -> Result<PublicationEnd, Failure> {
     let options = ReceiverOptions {
         receive_buffer_bytes: args.receive_buffer.bytes(),
         ..ReceiverOptions::default()
     };
-    let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
+    let fail = |error: tickwire_net::HostError| Failure::Usage(error.to_string());
     let mut inputs = Vec::new();
     let endpoints = args.endpoints()?;
     for (line, endpoint) in Line::ALL.into_iter().zip([Some(endpoints.a), endpoints.b]) {
         let Some(endpoint) = endpoint else { continue };
         let receiver = Receiver::open(endpoint, options).map_err(fail)?;
-        inputs.push((Source::Incremental(line), receiver));
+        inputs.push((FeedLine::Incremental(line), receiver));
         distribution::say(args.json.as_deref(), &format!("Listening to {endpoint}."))?;
     }
     let mut reception = Reception::new(options::wait(args.spin)).map_err(fail)?;
@@ -151,7 +151,7 @@ fn lines(
     let counters: Vec<_> = inputs().map(|(_, receiver)| receiver.counters()).collect();
     drop(reception);
     let arbitrated = Line::ALL.map(|line| handler.arbiter().line_counters(line).too_long);
-    Ok(Ended {
+    Ok(PublicationEnd {
         end: end_of(sink),
         dropped_by_kernel: counters.iter().map(|counters| counters.dropped_by_kernel).sum(),
         too_long: counters.iter().map(|counters| counters.too_long).chain(arbitrated).sum(),
@@ -171,11 +171,11 @@ fn tell_monitor(channel: &mut Channel<Borrowed<'_>, ()>, now_ns: u64) {
 /// The handler and its sink, which outlive the sockets.
 struct Borrowed<'a> {
     handler: &'a mut FeedHandler,
-    sink: &'a mut FeedSink,
+    sink: &'a mut PublishSink,
 }
 
 impl PacketHandler<()> for Borrowed<'_> {
-    fn handle_packet(&mut self, received_ns: u64, source: Source, packet: &[u8], (): &mut ()) {
+    fn handle_packet(&mut self, received_ns: u64, source: FeedLine, packet: &[u8], (): &mut ()) {
         if let Some(tap) = self.sink.inner_mut().tap_mut() {
             tap.packet(received_ns, source, packet);
         }
@@ -191,6 +191,6 @@ impl PacketHandler<()> for Borrowed<'_> {
     }
 }
 
-fn end_of(sink: &FeedSink) -> End {
-    if sink.inner().is_done() { End::Done } else { End::Stopped }
+fn end_of(sink: &PublishSink) -> FeedEnd {
+    if sink.inner().is_done() { FeedEnd::Done } else { FeedEnd::Stopped }
 }

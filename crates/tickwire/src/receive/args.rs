@@ -1,6 +1,6 @@
 //! The command line of `tickwire receive`.
 
-use super::captures::{self, CaptureArgs};
+use super::captures::{self, ReceiveCaptureArgs};
 use super::handling::HandlingArgs;
 use super::instrument_key;
 use super::show::{ShowArgs, ShownKinds};
@@ -12,7 +12,7 @@ use crate::options::{
     sequencing, wait,
 };
 use crate::output;
-use crate::units::{Size, Span, hold};
+use crate::units::{ByteCount, TimeSpan, hold};
 use clap::{Arg, ValueEnum};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -20,14 +20,14 @@ use std::time::Duration;
 use tickwire_fast::{TemplateSet, TierUp};
 use tickwire_feed::arbiter::{Line, UnexpectedPolicy};
 use tickwire_feed::framing::Framing;
-use tickwire_feed::handler::{HandlerOptions, SeqNumField, Sequencing, Source};
+use tickwire_feed::handler::{FeedLine, HandlerOptions, SeqNumField, Sequencing};
 use tickwire_feed::market::{BookAdapter, BookChoice};
 use tickwire_feed::recovery::{BookKinds, Continuity};
 use tickwire_feed::replay::ReplayOptions;
-use tickwire_feed_config::{BookKind, BooksBy, Instrument, KeyField, SKEW_MAX};
+use tickwire_feed_config::{BookKind, BooksBy, InstrumentConfig, KeyField, SKEW_MAX};
 use tickwire_net::channel_settings::{ChannelSettings, handler_options, heartbeat_of};
 use tickwire_net::multicast::{
-    BackEnd, MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT,
+    MEASURE_EVERY_DEFAULT, PACKET_BYTES_MAX_DEFAULT, RECEIVE_BUFFER_BYTES_DEFAULT, ReceiveMethod,
     ReceiverOptions,
 };
 #[cfg(feature = "xdp")]
@@ -80,7 +80,7 @@ pub struct ReceiveArgs {
     #[command(flatten)]
     channels: ChannelsArgs,
     #[command(flatten)]
-    pub captures: CaptureArgs,
+    pub captures: ReceiveCaptureArgs,
     #[command(flatten)]
     pub sessions: ResetAtArgs,
     #[command(flatten)]
@@ -117,11 +117,11 @@ pub struct ReceiveArgs {
     /// Longest wait for a missing packet after a later packet has arrived; at most 10s. Default:
     /// 2ms.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = hold)]
-    hold: Option<Span>,
+    hold: Option<TimeSpan>,
     /// Largest delay of one line behind the other when sequence numbers restart, and of the lines
     /// behind a snapshot; at most 30s. Default: 1s.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = skew)]
-    skew: Option<Span>,
+    skew: Option<TimeSpan>,
     /// Most sequence numbers held while one is missing.
     #[arg(long, value_name = "COUNT", help_heading = "Arbitration")]
     #[arg(value_parser = clap::value_parser!(u32).range(..=1 << 20))]
@@ -139,7 +139,7 @@ pub struct ReceiveArgs {
 
     /// Key of book levels. Default: auto.
     #[arg(long, value_name = "HOW", help_heading = "Books")]
-    books: Option<Books>,
+    books: Option<BookLevelKey>,
     /// Levels per side that the feed publishes. Default: from MarketDepth (264) and instrument
     /// definitions. If these do not give it, only levels that are certainly published are shown.
     #[arg(long, value_name = "LEVELS", help_heading = "Books")]
@@ -170,7 +170,7 @@ pub struct ReceiveArgs {
     /// Busy-poll while no packets arrive: lower latency, one CPU fully used. With a time, such as
     /// 50us, busy-poll for this time after the last packet, then sleep.
     #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "Sockets")]
-    spin: Option<Option<Span>>,
+    spin: Option<Option<TimeSpan>>,
     /// CPU to run on, counted from 0; with several threads, one CPU each.
     #[arg(long, value_name = "NUMBER,..", value_delimiter = ',', help_heading = "Sockets")]
     pub cpu: Vec<usize>,
@@ -179,9 +179,9 @@ pub struct ReceiveArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Sockets")]
     pub threads: u16,
     /// Receive buffer of each socket, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteCount(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     #[arg(conflicts_with = "captures", help_heading = "Sockets")]
-    receive_buffer: Size,
+    receive_buffer: ByteCount,
     /// Longest packet, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = PACKET_BYTES_MAX_DEFAULT as u16)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..), help_heading = "Sockets")]
@@ -208,7 +208,7 @@ pub struct ReceiveArgs {
     pub messages: Option<u64>,
     /// Exit after this time without packets, counted from the first packet.
     #[arg(long, value_name = "TIME", conflicts_with = "captures", help_heading = "End")]
-    idle: Option<Span>,
+    idle: Option<TimeSpan>,
     /// Continue after a Done message. Captures are always read to their end.
     #[arg(long, help_heading = "End")]
     pub past_done: bool,
@@ -261,7 +261,7 @@ pub enum EngineChoice {
 
 /// The key of book levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Books {
+enum BookLevelKey {
     /// By the fields of the templates.
     Auto,
     /// Level number (MDPriceLevel).
@@ -274,7 +274,7 @@ enum Books {
     Price,
 }
 
-impl From<BooksBy> for Books {
+impl From<BooksBy> for BookLevelKey {
     fn from(by: BooksBy) -> Self {
         match by {
             BooksBy::Level => Self::Level,
@@ -363,7 +363,7 @@ impl ReceiveArgs {
         }
         args.framing.set_channel(&channel);
         args.templates.set_default(&channel.templates);
-        args.books = args.books.or(channel.books.by.map(Books::from));
+        args.books = args.books.or(channel.books.by.map(BookLevelKey::from));
         if args.instrument_key.is_empty() {
             args.instrument_key = channel.books.key.clone().unwrap_or_default();
         }
@@ -394,7 +394,7 @@ impl ReceiveArgs {
     }
 
     /// Instruments that the feed file describes.
-    pub fn instruments(&self) -> &[Instrument] {
+    pub fn instruments(&self) -> &[InstrumentConfig] {
         self.settings.as_ref().map_or(&[], |channel| &channel.instruments)
     }
 
@@ -426,12 +426,12 @@ impl ReceiveArgs {
 
     /// True if the group or the port of line A is named.
     pub fn names_a(&self) -> bool {
-        self.endpoints.names_a() || self.captures.names(Source::Incremental(Line::A))
+        self.endpoints.names_a() || self.captures.names(FeedLine::Incremental(Line::A))
     }
 
     /// True if there is a line B.
     fn has_line_b(&self) -> Result<bool, Failure> {
-        let is_captured = self.captures.names(Source::Incremental(Line::B));
+        let is_captured = self.captures.names(FeedLine::Incremental(Line::B));
         Ok(is_captured || self.captures.finds_lines() || self.endpoints()?.b.is_some())
     }
 
@@ -448,12 +448,12 @@ impl ReceiveArgs {
         let mut options =
             handler_options(channel, (framing, heartbeat_ns), sequencing, books, lines);
         let arbiter = &mut options.arbiter;
-        arbiter.hold_ns = self.hold.map_or(arbiter.hold_ns, Span::nanoseconds);
+        arbiter.hold_ns = self.hold.map_or(arbiter.hold_ns, TimeSpan::nanoseconds);
         arbiter.packets_held_max =
             self.held_max.map_or(arbiter.packets_held_max, |held| held as usize);
         arbiter.packet_bytes_max = self.packet_max.into();
         arbiter.first_seq_num = self.first;
-        arbiter.skew_ns = self.skew.map_or(arbiter.skew_ns, Span::nanoseconds);
+        arbiter.skew_ns = self.skew.map_or(arbiter.skew_ns, TimeSpan::nanoseconds);
         if self.explicit_restarts {
             arbiter.unexpected = UnexpectedPolicy::Drop;
         }
@@ -483,12 +483,12 @@ impl ReceiveArgs {
 
     /// Returns the selection of book levels' keys.
     pub fn book_choice(&self) -> BookChoice {
-        match self.books.unwrap_or(Books::Auto) {
-            Books::Auto => BookChoice::Auto,
-            Books::Level => BookChoice::Level,
-            Books::None => BookChoice::None,
-            Books::Order => BookChoice::Order,
-            Books::Price => BookChoice::Price,
+        match self.books.unwrap_or(BookLevelKey::Auto) {
+            BookLevelKey::Auto => BookChoice::Auto,
+            BookLevelKey::Level => BookChoice::Level,
+            BookLevelKey::None => BookChoice::None,
+            BookLevelKey::Order => BookChoice::Order,
+            BookLevelKey::Price => BookChoice::Price,
         }
     }
 
@@ -516,14 +516,14 @@ impl ReceiveArgs {
 
     /// Returns the back end that receives packets.
     #[cfg(feature = "xdp")]
-    fn back_end(&self) -> BackEnd {
-        if self.xdp { BackEnd::Xdp(XdpOptions::default()) } else { BackEnd::Socket }
+    fn back_end(&self) -> ReceiveMethod {
+        if self.xdp { ReceiveMethod::Xdp(XdpOptions::default()) } else { ReceiveMethod::Socket }
     }
 
     /// Returns the back end that receives packets.
     #[cfg(not(feature = "xdp"))]
-    const fn back_end(&self) -> BackEnd {
-        BackEnd::Socket
+    const fn back_end(&self) -> ReceiveMethod {
+        ReceiveMethod::Socket
     }
 
     /// Returns how the receiver waits for packets.
@@ -533,12 +533,12 @@ impl ReceiveArgs {
 
     /// Returns the time without packets after which reception ends.
     pub fn idle(&self) -> Option<Duration> {
-        self.idle.map(Span::duration)
+        self.idle.map(TimeSpan::duration)
     }
 }
 
-fn skew(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse()?;
+fn skew(text: &str) -> Result<TimeSpan, String> {
+    let span: TimeSpan = text.parse()?;
     let is_fit = span.duration() <= SKEW_MAX;
     is_fit.then_some(span).ok_or_else(|| format!("the largest possible skew is {SKEW_MAX:?}"))
 }

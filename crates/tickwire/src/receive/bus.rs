@@ -4,7 +4,7 @@ use super::show::ShownKinds;
 use crate::distribution::{Bus, BusArgs, TopicMetrics, refused};
 use crate::failure::Failure;
 use hdrhistogram::Histogram;
-use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
+use tickwire_distribution::market::{ChangeOrigin, MarketSamples, market_sets};
 use tickwire_distribution::{OutletError, Outlets};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
@@ -53,7 +53,7 @@ impl MarketBus {
         let MarketBusArgs { publishing, publish_depth } = &self.args;
         let samples =
             MarketSamples::new(publishing.source_name(), name.unwrap_or_default(), *publish_depth);
-        let origin = Origin::default();
+        let origin = ChangeOrigin::default();
         BusChannel {
             bus: self.bus.clone(),
             samples,
@@ -98,7 +98,7 @@ pub struct BusChannel {
     bus: Bus,
     samples: MarketSamples,
     /// Origin of the current message.
-    origin: Origin,
+    origin: ChangeOrigin,
     /// Kinds of books that are published.
     kinds: ShownKinds,
     epoch_ns: u64,
@@ -138,7 +138,7 @@ impl BusChannel {
 
     fn with(
         &mut self,
-        publish: impl FnOnce(&mut MarketSamples, &mut Outlets, &Origin) -> Result<(), OutletError>,
+        publish: impl FnOnce(&mut MarketSamples, &mut Outlets, &ChangeOrigin) -> Result<(), OutletError>,
     ) {
         let is_measured = self.left == 1;
         self.left = if is_measured { self.every } else { self.left.saturating_sub(1) };

@@ -10,13 +10,14 @@ use std::io::Read;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use tickwire_captures::Sample;
+use tickwire_captures::CaptureSample;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::capture::{
-    CaptureOptions, CaptureReader, Format, Kind, LineMap, Merge, OtherPackets, Survey,
+    CaptureFormat, CaptureKind, CaptureOptions, CaptureReader, DestinationSurvey, LineMap, Merge,
+    OtherPackets,
 };
 use tickwire_feed::framing::detect::PACKETS_MAX;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 
 /// Advice for packets that have no addresses.
 const NAME_THE_LINE: &str = "Name the line of a file without addresses: --capture-line a=FILE";
@@ -24,7 +25,7 @@ const NAME_THE_LINE: &str = "Name the line of a file without addresses: --captur
 /// Captures that replace sockets.
 #[derive(Clone, Debug, clap::Args)]
 #[group(id = "captures", multiple = true)]
-pub struct CaptureArgs {
+pub struct ReceiveCaptureArgs {
     /// Read these captures, not sockets: pcap or pcapng, also .gz or .zst; - is standard input.
     /// Group and port assign packets to lines, as live. Several files are merged by capture time,
     /// which is the clock.
@@ -42,7 +43,7 @@ pub struct CaptureArgs {
     lines: LineChoice,
     /// Format of the captures: u32be, u32le (length-prefixed packets) or pcap. Default: detected.
     #[arg(long, value_name = "FORMAT", requires = "captures", help_heading = "Captures")]
-    input_format: Option<Format>,
+    input_format: Option<CaptureFormat>,
 }
 
 /// How packets of captures are assigned to lines.
@@ -58,7 +59,7 @@ enum LineChoice {
 /// A capture of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LineFile {
-    source: Source,
+    source: FeedLine,
     path: PathBuf,
 }
 
@@ -68,12 +69,12 @@ impl FromStr for LineFile {
     fn from_str(text: &str) -> Result<Self, String> {
         let (line, path) = text.split_once('=').ok_or("a line and a file, such as a=FILE")?;
         let source = match line {
-            "a" | "A" => Source::Incremental(Line::A),
-            "b" | "B" => Source::Incremental(Line::B),
-            "snapshots" | "snapshots-a" => Source::Snapshot(Line::A),
-            "snapshots-b" => Source::Snapshot(Line::B),
-            "definitions" | "definitions-a" => Source::Definitions(Line::A),
-            "definitions-b" => Source::Definitions(Line::B),
+            "a" | "A" => FeedLine::Incremental(Line::A),
+            "b" | "B" => FeedLine::Incremental(Line::B),
+            "snapshots" | "snapshots-a" => FeedLine::Snapshot(Line::A),
+            "snapshots-b" => FeedLine::Snapshot(Line::B),
+            "definitions" | "definitions-a" => FeedLine::Definitions(Line::A),
+            "definitions-b" => FeedLine::Definitions(Line::B),
             _ => {
                 return Err(format!(
                     "\"{line}\" is not a line: use a, b, snapshots, snapshots-b, definitions or definitions-b"
@@ -84,16 +85,16 @@ impl FromStr for LineFile {
     }
 }
 
-impl CaptureArgs {
+impl ReceiveCaptureArgs {
     /// True if captures are read in place of sockets.
     pub fn is_any(&self) -> bool {
         !self.capture.is_empty() || !self.capture_line.is_empty()
     }
 
     /// Sets the captures of lines unless options name some.
-    pub fn set_lines(&mut self, lines: &[(Source, PathBuf)]) {
+    pub fn set_lines(&mut self, lines: &[(FeedLine, PathBuf)]) {
         let file =
-            |(source, path): &(Source, PathBuf)| LineFile { source: *source, path: path.clone() };
+            |(source, path): &(FeedLine, PathBuf)| LineFile { source: *source, path: path.clone() };
         self.capture_line = lines.iter().map(file).collect();
     }
 
@@ -103,7 +104,7 @@ impl CaptureArgs {
     }
 
     /// True if a capture of this line is named.
-    pub fn names(&self, source: Source) -> bool {
+    pub fn names(&self, source: FeedLine) -> bool {
         self.capture_line.iter().any(|file| file.source == source)
     }
 
@@ -137,13 +138,13 @@ impl CaptureArgs {
     }
 
     /// Reads the first packets of the captures to detect the framing; with a map only packets of its lines.
-    pub fn sample(&self, lines: Option<&LineMap>) -> Result<Sample, Failure> {
+    pub fn sample(&self, lines: Option<&LineMap>) -> Result<CaptureSample, Failure> {
         if !self.can_reopen() {
             return Err(Failure::Usage(
                 "--framing auto: name captures that can be read twice".to_owned(),
             ));
         }
-        let (mut merge, mut sample) = (self.open()?, Sample::new(PACKETS_MAX));
+        let (mut merge, mut sample) = (self.open()?, CaptureSample::new(PACKETS_MAX));
         // Errors of a capture are reported when it is processed.
         while let Some(Ok(merged)) = merge.next_packet().transpose().filter(|_| !sample.is_full()) {
             if lines.is_none_or(|lines| lines.source(&merged).is_some()) {
@@ -162,7 +163,7 @@ impl CaptureArgs {
             options = options.file_name(path.to_string_lossy());
         }
         let mut reader = files::open_capture(path, files::open(path)?, options)?;
-        if reader.kind() != Kind::Stream {
+        if reader.kind() != CaptureKind::Stream {
             return Ok(reader);
         }
         // The format of an unreadable file is unknown.
@@ -177,8 +178,8 @@ impl CaptureArgs {
     }
 
     /// Collects the destinations of the packets by reading all captures.
-    fn survey(&self) -> Result<Survey, Failure> {
-        let (mut merge, mut survey) = (self.open()?, Survey::new());
+    fn survey(&self) -> Result<DestinationSurvey, Failure> {
+        let (mut merge, mut survey) = (self.open()?, DestinationSurvey::new());
         // A capture that is cut off is reported when it is processed.
         while let Some(merged) = merge.next_packet().transpose() {
             if let Ok(merged) = merged {
@@ -192,8 +193,8 @@ impl CaptureArgs {
 /// The captures of several channels: first those without a line, which are shared by all, then those of each
 /// channel's lines.
 fn all_paths<'c>(
-    channels: &[&'c CaptureArgs],
-) -> impl Iterator<Item = (&'c CaptureArgs, &'c Path)> {
+    channels: &[&'c ReceiveCaptureArgs],
+) -> impl Iterator<Item = (&'c ReceiveCaptureArgs, &'c Path)> {
     let common = channels.iter().take(1);
     let common = common.flat_map(|args| args.capture.iter().map(|path| (*args, path.as_path())));
     let of_lines = channels.iter().flat_map(|args| args.of_lines().map(|path| (*args, path)));
@@ -201,18 +202,18 @@ fn all_paths<'c>(
 }
 
 /// The number of captures of all channels.
-pub fn count(channels: &[&CaptureArgs]) -> usize {
+pub fn count(channels: &[&ReceiveCaptureArgs]) -> usize {
     all_paths(channels).count()
 }
 
 /// Opens the captures of all channels.
-pub fn open_all(channels: &[&CaptureArgs]) -> Result<Merge<Box<dyn Read>>, Failure> {
+pub fn open_all(channels: &[&ReceiveCaptureArgs]) -> Result<Merge<Box<dyn Read>>, Failure> {
     let readers = all_paths(channels).map(|(args, path)| args.open_one(path));
     Ok(Merge::new(readers.collect::<Result<Vec<_>, Failure>>()?))
 }
 
 /// The name of a capture of the merge.
-pub fn name_of(channels: &[&CaptureArgs], input: usize) -> String {
+pub fn name_of(channels: &[&ReceiveCaptureArgs], input: usize) -> String {
     let named = all_paths(channels).nth(input);
     named.map(|(_, path)| files::name_of(path)).unwrap_or_default()
 }
@@ -228,14 +229,14 @@ pub fn with_others(mut text: String, others: &OtherPackets) -> String {
 }
 
 /// The lines of the captures.
-pub struct Lines {
+pub struct CaptureLines {
     /// The line of each packet.
     pub map: LineMap,
     /// Remark for the user about how the lines were found.
     pub remark: Option<String>,
 }
 
-impl Lines {
+impl CaptureLines {
     /// The lines that options name, or that `--lines auto` detects. Captures of lines are the inputs of the
     /// merge from `first_input` on, after those without a line.
     pub fn new(args: &ReceiveArgs, first_input: usize) -> Result<Self, Failure> {
@@ -253,7 +254,7 @@ impl Lines {
     }
 
     /// Detects the lines from the packets.
-    fn found(args: &ReceiveArgs, survey: &Survey) -> Result<Self, Failure> {
+    fn found(args: &ReceiveArgs, survey: &DestinationSurvey) -> Result<Self, Failure> {
         let destinations: Vec<_> = survey.destinations().map(|(address, _)| address).collect();
         let (a, b) = match (&*destinations, &*survey.pairs()) {
             (_, &[(a, b)]) => (a, Some(b)),
@@ -293,7 +294,7 @@ impl Lines {
         }
         let is_bare = others.without_destination > 0 && others.by_destination.is_empty();
         if is_bare && can_choose && captures.can_reopen() && captures.capture.len() == 1 {
-            let map = map(args, args.endpoints()?, 0).input(0, Source::Incremental(Line::A));
+            let map = map(args, args.endpoints()?, 0).input(0, FeedLine::Incremental(Line::A));
             let remark =
                 format!("line A is {}, whose packets have no addresses", name_of(&[captures], 0));
             return Ok(Self { map, remark: Some(remark) });

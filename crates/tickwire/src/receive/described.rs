@@ -2,7 +2,7 @@
 
 use super::ReceiveArgs;
 use super::args::EngineChoice;
-use super::captures::Lines;
+use super::captures::CaptureLines;
 use super::doubt;
 use super::handler::{BookMaker, ChannelHandler, channel_handler};
 use super::timed::Timed;
@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::template::Signature;
 use tickwire_fast::{
-    CompileOptions, Decoder, DecoderOptions, Engine as DynamicEngine, Program, TemplateSet,
+    CompileOptions, Decoder, DecoderOptions, EngineSelection as DynamicEngine, Program, TemplateSet,
 };
 use tickwire_fast_generated::{WithModule, with_module};
 use tickwire_feed::framing::Framing;
@@ -26,7 +26,7 @@ use tickwire_net::channel_settings::{define, key_tags};
 use tickwire_net::tcp_replay::TcpReplay;
 
 /// A channel and its decoding options.
-pub struct Described {
+pub struct DescribedChannel {
     /// The command line, completed by the channel's settings in a feed file.
     pub args: ReceiveArgs,
     /// The compiled templates.
@@ -40,7 +40,7 @@ pub struct Described {
     signature: Signature,
 }
 
-impl Described {
+impl DescribedChannel {
     /// Reads and compiles the templates of a channel; `captures` is the number of captures of all channels.
     pub fn new(args: ReceiveArgs, captures: usize) -> Result<Self, Failure> {
         let set = args.templates.read()?;
@@ -164,7 +164,7 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet, captures: usize) -> Result<Fra
         return args.framing.framing();
     }
     // A named channel's captures contain only its own packets.
-    let lines = args.label().map(|_| Lines::new(args, 0)).transpose()?;
+    let lines = args.label().map(|_| CaptureLines::new(args, 0)).transpose()?;
     let sample = args.captures.sample(lines.as_ref().map(|lines| &lines.map))?;
     let name = args.label().unwrap_or("captures");
     let sessions = (captures == 1).then_some(&args.sessions);
@@ -173,7 +173,7 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet, captures: usize) -> Result<Fra
 
 /// Creates a handler for a generated module.
 struct Maker<'d> {
-    described: &'d Described,
+    described: &'d DescribedChannel,
     replay: Option<TcpReplay>,
 }
 
@@ -186,7 +186,7 @@ impl WithModule for Maker<'_> {
         // Templates outside the module are decoded dynamically: a reset template that the framing needs, and
         // those of a reloaded file.
         let engine = move |program: &Arc<Program>, seq_num: &SeqNumField| {
-            let decoder = generated::Decoder::<T>::adopting(program.clone(), decoding);
+            let decoder = generated::ModuleDecoder::<T>::adopting(program.clone(), decoding);
             let decoder = decoder.expect("the program has all fields");
             Timed::new(Generated::new(decoder, seq_num), every)
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tickwire_fast::Program;
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::doubt;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 
 /// Number of packets that are examined.
 const PACKETS: usize = 200;
@@ -13,7 +13,7 @@ const PACKETS: usize = 200;
 #[derive(Debug, Default)]
 pub struct FirstPackets {
     /// The line of the first packet.
-    source: Option<Source>,
+    source: Option<FeedLine>,
     packets: Vec<Vec<u8>>,
     is_over: bool,
 }
@@ -21,8 +21,8 @@ pub struct FirstPackets {
 impl FirstPackets {
     /// Stores a packet if it is among the first of its line.
     #[inline]
-    pub fn note(&mut self, source: Source, packet: &[u8]) {
-        if self.is_over || !matches!(source, Source::Incremental(_)) {
+    pub fn note(&mut self, source: FeedLine, packet: &[u8]) {
+        if self.is_over || !matches!(source, FeedLine::Incremental(_)) {
             return;
         }
         if *self.source.get_or_insert(source) == source && self.packets.len() < PACKETS {

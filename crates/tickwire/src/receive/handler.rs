@@ -2,23 +2,27 @@
 
 use super::doubt::FirstPackets;
 use super::showing::Showing;
-use super::sink::Named;
+use super::sink::NamedMessage;
 use super::timed::{Timed, TimedBooks};
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 use tickwire_fast::Program;
 use tickwire_feed::handler::{
-    Engine, Handler, HandlerConfigError, HandlerOptions, HandlerView, PacketHandler, Replaced,
-    Replacement, SeqNumField, Sequencing, Source,
+    FeedEngine, FeedLine, Handler, HandlerConfigError, HandlerOptions, HandlerView, PacketHandler,
+    Replaced, Replacement, SeqNumField, Sequencing,
 };
 use tickwire_feed::market::{Adapt, BookAdapter, BookChoice};
 use tickwire_feed::recovery::Recovery;
 use tickwire_net::log::Logged;
-use tickwire_net::replaying::{Driven, Replaying};
+use tickwire_net::reception::Channel;
+use tickwire_net::replaying::{DrivenHandler, Replaying};
 use tickwire_net::tcp_replay::TcpReplay;
 
 /// Sink of a channel's messages, books and events.
 pub type FeedSink = Logged<Showing>;
+
+/// A channel with its sockets.
+pub type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 
 /// Settings for building books from a program's messages.
 #[derive(Clone, Debug)]
@@ -74,8 +78,8 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
 }
 
 /// A handler and the function that creates engines for new templates.
-struct Received<E, F> {
-    driven: Driven<Timed<E>, TimedBooks<BookAdapter>>,
+struct ReloadableHandler<E, F> {
+    driven: DrivenHandler<Timed<E>, TimedBooks<BookAdapter>>,
     first_packets: FirstPackets,
     engine: F,
     books: BookMaker,
@@ -92,23 +96,23 @@ pub fn channel_handler<E, F>(
     replay: Option<TcpReplay>,
 ) -> Result<Box<dyn ChannelHandler>, HandlerConfigError>
 where
-    E: Engine<Message: Named> + Send + 'static,
+    E: FeedEngine<Message: NamedMessage> + Send + 'static,
     BookAdapter: Adapt<E::Message>,
     F: Fn(&Arc<Program>, &SeqNumField) -> Timed<E> + Send + 'static,
 {
     let first = || engine(program, seq_num);
     let handler = Handler::new(options, first, books.timed(program))?;
     let driven = match replay {
-        Some(replay) => Driven::Replaying(Replaying::new(handler, first(), replay)),
-        None => Driven::Alone(handler),
+        Some(replay) => DrivenHandler::Replaying(Replaying::new(handler, first(), replay)),
+        None => DrivenHandler::Alone(handler),
     };
     let first_packets = FirstPackets::default();
-    Ok(Box::new(Received { driven, first_packets, engine, books }))
+    Ok(Box::new(ReloadableHandler { driven, first_packets, engine, books }))
 }
 
-impl<E, F> ChannelHandler for Received<E, F>
+impl<E, F> ChannelHandler for ReloadableHandler<E, F>
 where
-    E: Engine<Message: Named> + Send,
+    E: FeedEngine<Message: NamedMessage> + Send,
     BookAdapter: Adapt<E::Message>,
     F: Fn(&Arc<Program>, &SeqNumField) -> Timed<E> + Send,
 {
@@ -152,15 +156,15 @@ where
     }
 }
 
-impl<E, F> PacketHandler<FeedSink> for Received<E, F>
+impl<E, F> PacketHandler<FeedSink> for ReloadableHandler<E, F>
 where
-    E: Engine<Message: Named>,
+    E: FeedEngine<Message: NamedMessage>,
     BookAdapter: Adapt<E::Message>,
 {
     fn handle_packet(
         &mut self,
         received_ns: u64,
-        source: Source,
+        source: FeedLine,
         packet: &[u8],
         sink: &mut FeedSink,
     ) {

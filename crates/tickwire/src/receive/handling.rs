@@ -1,7 +1,7 @@
 //! Options for the waits and limits of a channel's handler.
 
 use crate::failure::Failure;
-use crate::units::{Span, hold};
+use crate::units::{TimeSpan, hold};
 use std::time::Duration;
 use tickwire_feed::arbiter::ArbiterOptions;
 use tickwire_feed::recovery::RecoveryOptions;
@@ -15,15 +15,15 @@ pub struct HandlingArgs {
     /// Longest wait for a missing packet while the other line is absent or silent, which allows for
     /// reordering; at most --hold. Default: 200us.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = hold)]
-    single_line_hold: Option<Span>,
+    single_line_hold: Option<TimeSpan>,
     /// Longest time between two packets of a live line. A line that is silent for longer counts as
     /// down, and the arbiter does not wait for it. Default: defined by the framing, else 60s.
     #[arg(long, value_name = "TIME", help_heading = "Arbitration", value_parser = silence)]
-    heartbeat_interval: Option<Span>,
+    heartbeat_interval: Option<TimeSpan>,
     /// Books become stale when all lines are silent for this time. Default: twice the heartbeat
     /// interval.
     #[arg(long, value_name = "TIME", help_heading = "Books", value_parser = silence)]
-    silent_after: Option<Span>,
+    silent_after: Option<TimeSpan>,
     /// true: books are empty before sequence number 1 and need no snapshot. false: orders are
     /// carried over from the day before, so every book waits for a snapshot. Default: true for
     /// order feeds with one order per message; for other feeds RptSeq 1 begins an empty book, and
@@ -48,9 +48,10 @@ pub struct HandlingArgs {
 impl HandlingArgs {
     /// Applies the given values to `options`.
     pub fn apply_to_arbiter(&self, options: &mut ArbiterOptions) {
-        options.reorder_ns = self.single_line_hold.map_or(options.reorder_ns, Span::nanoseconds);
+        options.reorder_ns =
+            self.single_line_hold.map_or(options.reorder_ns, TimeSpan::nanoseconds);
         options.silent_after_ns =
-            self.heartbeat_interval.map_or(options.silent_after_ns, Span::nanoseconds);
+            self.heartbeat_interval.map_or(options.silent_after_ns, TimeSpan::nanoseconds);
     }
 
     /// Applies the given values to `options`.
@@ -75,7 +76,7 @@ impl HandlingArgs {
         channel: Option<&ChannelSettings>,
         options: &ArbiterOptions,
     ) -> Result<(), Failure> {
-        let given = self.single_line_hold.map(Span::duration);
+        let given = self.single_line_hold.map(TimeSpan::duration);
         let given = given.or_else(|| channel?.single_line_hold);
         let hold = Duration::from_nanos(options.hold_ns);
         match given {
@@ -90,9 +91,9 @@ impl HandlingArgs {
     ///
     /// # Errors The silence is shorter than the heartbeat interval of the options or the feed file.
     pub fn silence(&self, channel: Option<&ChannelSettings>) -> Result<Option<Duration>, Failure> {
-        let silence = self.silent_after.map(Span::duration);
+        let silence = self.silent_after.map(TimeSpan::duration);
         let silence = silence.or_else(|| channel?.silence);
-        let heartbeat = self.heartbeat_interval.map(Span::duration);
+        let heartbeat = self.heartbeat_interval.map(TimeSpan::duration);
         let heartbeat = heartbeat.or_else(|| channel?.heartbeat);
         match (silence, heartbeat) {
             (Some(silence), Some(heartbeat)) if silence < heartbeat => {
@@ -105,8 +106,8 @@ impl HandlingArgs {
     }
 }
 
-fn silence(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse()?;
+fn silence(text: &str) -> Result<TimeSpan, String> {
+    let span: TimeSpan = text.parse()?;
     let is_fit = (Duration::from_millis(1)..=SILENCE_MAX).contains(&span.duration());
     is_fit.then_some(span).ok_or_else(|| format!("{text} is not from 1ms to 24h"))
 }

@@ -1,43 +1,42 @@
 //! Reception from sockets, with channels distributed over threads.
 
-use super::described::Described;
-use super::handler::{ChannelHandler, FeedSink};
+use super::described::DescribedChannel;
+use super::handler::{ChannelHandler, FeedChannel, FeedSink};
 use super::late::LateWatch;
 use super::monitoring;
 use super::nothing::NothingWatch;
 use super::reload::Reload;
-use super::report::{ChannelReport, Inputs, Report};
-use super::{ReceiveArgs, Session, pin};
+use super::report::{ChannelReport, Inputs, ReceiveReport};
+use super::{ReceiveArgs, ReceiveSession, pin};
 use crate::distribution::TopicMetrics;
 use crate::failure::{Failure, Outcome};
 use crate::options::{ServedMonitor, metrics_of};
 use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_monitor::{MessageTimes, MonitorBuilder};
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::log::{DifferingWatch, Logged};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
-use tickwire_net::reception::{Channel, Moment, Reception};
+use tickwire_net::reception::{LoopState, Reception};
 use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics, LoopMetrics, Metrics, ReplayMetrics};
 
 type FeedReception = Reception<Box<dyn ChannelHandler>, FeedSink>;
-type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 
 /// The channels of one thread.
 struct Loop<'s> {
     reception: FeedReception,
     /// One entry for each channel of the reception.
-    watched: Vec<Watched<'s>>,
+    watched: Vec<LiveChannel<'s>>,
     metrics: LoopMetrics,
     /// Counts of the topics that all channels publish; only the first loop has them.
     topics: Option<TopicMetrics>,
 }
 
 /// State of a live channel besides its reception.
-struct Watched<'s> {
-    described: &'s Described,
+struct LiveChannel<'s> {
+    described: &'s DescribedChannel,
     reload: Option<Reload>,
     differing: DifferingWatch,
     late: LateWatch,
@@ -51,7 +50,7 @@ struct Watched<'s> {
     replayed: Option<ReplayMetrics>,
 }
 
-impl Session<'_> {
+impl ReceiveSession<'_> {
     /// Receives all channels from sockets until they end.
     pub(super) fn receive_live(&self) -> Result<Outcome, Failure> {
         let resident_at_start = resident_bytes();
@@ -84,7 +83,8 @@ impl Session<'_> {
                 watched.finish();
             }
         }
-        let mut report = Report::new(self.reports(&loops), self.ending.end(), resident_at_start);
+        let mut report =
+            ReceiveReport::new(self.reports(&loops), self.ending.end(), resident_at_start);
         recordings.into_iter().for_each(|recording| report.add_recording(recording));
         let tables = self.out.finish_tables();
         // Subscribers are told how the feed ended even if an output failed.
@@ -115,11 +115,11 @@ impl Session<'_> {
         for described in self.channels.iter().skip(index).step_by(threads) {
             let inputs = open(&described.args)?;
             let sources = inputs.iter().map(|(source, _)| *source);
-            let of_channel = Watched::new(described, sources, metrics)?;
+            let of_channel = LiveChannel::new(described, sources, metrics)?;
             // The handler's times are those of the monotonic clock.
             let epoch_ns = reception.epoch_ns();
             let tap = monitor.as_mut().map(|monitor| {
-                let Watched { published, times, .. } = &of_channel;
+                let LiveChannel { published, times, .. } = &of_channel;
                 monitoring::add_channel(monitor, described, &inputs, published, times, epoch_ns)
             });
             watched.push(of_channel);
@@ -132,7 +132,7 @@ impl Session<'_> {
         let thread = (threads > 1).then(|| index.to_string());
         let labels: Vec<Option<&str>> =
             watched.iter().map(|watched| watched.described.args.label()).collect();
-        let line = |channel: usize, source: Source| match labels.get(channel).copied().flatten() {
+        let line = |channel: usize, source: FeedLine| match labels.get(channel).copied().flatten() {
             Some(label) => format!("{label} {source}"),
             None => source.to_string(),
         };
@@ -180,7 +180,7 @@ impl Session<'_> {
 }
 
 impl Loop<'_> {
-    fn run(&mut self, session: &Session<'_>, is_served: bool) -> Result<(), Failure> {
+    fn run(&mut self, session: &ReceiveSession<'_>, is_served: bool) -> Result<(), Failure> {
         let Self { reception, watched, metrics, topics } = self;
         let received = reception.run(&session.stop, |reception, moment| {
             let is_due = watched
@@ -203,10 +203,10 @@ impl Loop<'_> {
     }
 }
 
-impl<'s> Watched<'s> {
+impl<'s> LiveChannel<'s> {
     fn new(
-        described: &'s Described,
-        sources: impl Iterator<Item = Source>,
+        described: &'s DescribedChannel,
+        sources: impl Iterator<Item = FeedLine>,
         metrics: &Metrics,
     ) -> Result<Self, Failure> {
         let label = described.args.label();
@@ -248,8 +248,8 @@ impl<'s> Watched<'s> {
     }
 
     /// Serves a channel between packets and returns whether its metrics were published.
-    fn observe(&mut self, moment: Moment, channel: &mut FeedChannel, is_served: bool) -> bool {
-        let Moment { now_ns, is_idle } = moment;
+    fn observe(&mut self, moment: LoopState, channel: &mut FeedChannel, is_served: bool) -> bool {
+        let LoopState { now_ns, is_idle } = moment;
         let packets = channel.inputs().map(|(_, socket)| socket.packets()).sum();
         if self.awaits_stamps && packets > 0 {
             self.awaits_stamps = false;
@@ -319,14 +319,14 @@ fn warn_without_stamps(channel: &FeedChannel) {
     }
 }
 
-fn failed(error: tickwire_net::Error) -> Failure {
+fn failed(error: tickwire_net::HostError) -> Failure {
     Failure::Usage(error.to_string())
 }
 
 /// Opens the sockets of all lines of a channel.
-fn open(args: &ReceiveArgs) -> Result<Vec<(Source, Receiver)>, Failure> {
+fn open(args: &ReceiveArgs) -> Result<Vec<(FeedLine, Receiver)>, Failure> {
     let channel = args.label().map_or_else(String::new, |label| format!("{label}: "));
-    let open = |(source, endpoint): (Source, Endpoint)| {
+    let open = |(source, endpoint): (FeedLine, Endpoint)| {
         let options = args.receiver_options();
         let receiver =
             Receiver::open(endpoint, options).map_err(|error| Failure::Usage(error.to_string()))?;

@@ -26,11 +26,11 @@ pub use monitoring::{line, socket_facts};
 use crate::distribution::stop_on_signals;
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use described::Described;
-use report::Report;
-use show::{Output, Printer, ShowOptions, ShownFeed, ShownTables};
+use described::DescribedChannel;
+use report::ReceiveReport;
+use show::{ChannelPrinter, ReceiveOutput, ShowOptions, ShownFeed, ShownTables};
 use showing::Showing;
-use sink::{Counting, Ending};
+use sink::{EndWatch, Ending};
 use tickwire_net::{Stop, affinity};
 
 /// Runs the command.
@@ -38,9 +38,9 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let stop = stop_on_signals(&args.parent)?;
     let channels = args.of_channels()?;
     let captures = args.count_captures(&channels)?;
-    let channels: Result<Vec<Described>, Failure> =
-        channels.into_iter().map(|channel| Described::new(channel, captures)).collect();
-    let session = Session::new(args, channels?, stop)?;
+    let channels: Result<Vec<DescribedChannel>, Failure> =
+        channels.into_iter().map(|channel| DescribedChannel::new(channel, captures)).collect();
+    let session = ReceiveSession::new(args, channels?, stop)?;
     match session.channels.iter().any(|channel| channel.args.captures.is_any()) {
         true => session.receive_captures(),
         false => session.receive_live(),
@@ -55,18 +55,22 @@ fn pin(args: &ReceiveArgs, index: usize) -> Result<(), Failure> {
 }
 
 /// All channels and their shared state.
-struct Session<'a> {
+struct ReceiveSession<'a> {
     args: &'a ReceiveArgs,
-    channels: Vec<Described>,
+    channels: Vec<DescribedChannel>,
     show: Option<ShowOptions>,
-    out: Output,
+    out: ReceiveOutput,
     bus: Option<bus::MarketBus>,
     stop: Stop,
     ending: Ending,
 }
 
-impl<'a> Session<'a> {
-    fn new(args: &'a ReceiveArgs, channels: Vec<Described>, stop: Stop) -> Result<Self, Failure> {
+impl<'a> ReceiveSession<'a> {
+    fn new(
+        args: &'a ReceiveArgs,
+        channels: Vec<DescribedChannel>,
+        stop: Stop,
+    ) -> Result<Self, Failure> {
         args.check_json(channels.iter().map(|channel| &channel.args))?;
         let show = args.show.options()?;
         let is_json_out = args.json.as_deref().is_some_and(files::is_standard);
@@ -82,9 +86,14 @@ impl<'a> Session<'a> {
         let out = match (&show, tables) {
             (Some(show), Some(directory)) => {
                 let rotates = (!is_captured).then_some(show.tables_rotate_time);
-                Output::with_tables(ShownTables::create(directory, &show.shown, several, rotates)?)
+                ReceiveOutput::with_tables(ShownTables::create(
+                    directory,
+                    &show.shown,
+                    several,
+                    rotates,
+                )?)
             }
-            _ => Output::default(),
+            _ => ReceiveOutput::default(),
         };
         if let Some(show) = &show {
             if several {
@@ -98,7 +107,7 @@ impl<'a> Session<'a> {
     }
 
     /// Creates the sink of a channel. Times of its handler plus `epoch_ns` are nanoseconds since 1970.
-    fn sink(&self, channel: &Described, epoch_ns: u64) -> Result<Showing, Failure> {
+    fn sink(&self, channel: &DescribedChannel, epoch_ns: u64) -> Result<Showing, Failure> {
         let printer = self.show.clone().map(|show| {
             let feed = ShownFeed {
                 program: &channel.program,
@@ -107,9 +116,9 @@ impl<'a> Session<'a> {
                 replays: channel.replays(),
                 kinds: channel.args.shown_kinds(),
             };
-            Printer::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
+            ChannelPrinter::new(show, channel.args.label(), self.out.clone(), &feed, epoch_ns)
         });
-        let showing = Showing::new(Counting::new(self.ending.clone()), printer.transpose()?);
+        let showing = Showing::new(EndWatch::new(self.ending.clone()), printer.transpose()?);
         let showing = showing.publishing(self.bus.as_ref().map(|bus| {
             let kinds = channel.args.shown_kinds();
             bus.channel(channel.args.label(), epoch_ns, kinds, channel.args.measure_every)
@@ -139,7 +148,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes the report to the requested outputs.
-    fn write(&self, report: &Report<'_>) -> Result<(), Failure> {
+    fn write(&self, report: &ReceiveReport<'_>) -> Result<(), Failure> {
         report.write(self.args.json.as_deref(), self.args.quiet, self.show.is_some())
     }
 }

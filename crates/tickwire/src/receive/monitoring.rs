@@ -1,30 +1,27 @@
 //! Publishes a channel to the monitor.
 
-use super::described::Described;
-use super::handler::{ChannelHandler, FeedSink};
+use super::described::DescribedChannel;
+use super::handler::FeedChannel;
 use crate::failure::Failure;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_monitor::{
-    ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, MonitorBuilder,
+    ChannelDescription, ExplanationSettings, Facts, LineDescription, MessageTimes, MonitorBuilder,
     SocketFacts, Tap,
 };
 use tickwire_net::multicast::Receiver;
-use tickwire_net::reception::Channel;
 use tickwire_telemetry::metrics::FeedMetrics;
-
-type FeedChannel = Channel<Box<dyn ChannelHandler>, FeedSink>;
 
 /// Adds a channel to the monitor. `epoch_ns` is the offset that converts its handler's times to nanoseconds since 1970.
 pub fn add_channel(
     monitor: &mut MonitorBuilder,
-    described: &Described,
-    inputs: &[(Source, Receiver)],
+    described: &DescribedChannel,
+    inputs: &[(FeedLine, Receiver)],
     metrics: &FeedMetrics,
     times: &MessageTimes,
     epoch_ns: u64,
 ) -> Result<Tap, Failure> {
     let (set, options) = (described.program.set().clone(), &described.options);
-    let explaining = Explaining::new(set, described.decoding, options.framing);
+    let explaining = ExplanationSettings::new(set, described.decoding, options.framing);
     Ok(monitor.add_channel(ChannelDescription {
         name: described.args.label().unwrap_or("feed").to_owned(),
         epoch_ns,
@@ -36,7 +33,7 @@ pub fn add_channel(
 }
 
 /// Describes a line for the monitor.
-pub fn line((source, receiver): &(Source, Receiver), metrics: &FeedMetrics) -> LineDescription {
+pub fn line((source, receiver): &(FeedLine, Receiver), metrics: &FeedMetrics) -> LineDescription {
     LineDescription {
         source: *source,
         group: receiver.endpoint().to_string(),
@@ -45,7 +42,7 @@ pub fn line((source, receiver): &(Source, Receiver), metrics: &FeedMetrics) -> L
 }
 
 /// Returns the counts of a socket.
-pub fn socket_facts((source, receiver): (Source, &Receiver)) -> SocketFacts {
+pub fn socket_facts((source, receiver): (FeedLine, &Receiver)) -> SocketFacts {
     let counters = receiver.counters();
     SocketFacts {
         source,

@@ -1,7 +1,7 @@
 //! Warns once if a channel has received nothing some seconds after its sockets were opened.
 
 use super::report::silence_hints;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_net::clock::SECOND_NS;
 use tickwire_net::multicast::Endpoint;
 
@@ -23,7 +23,7 @@ impl NothingWatch {
         now_ns: u64,
         packets: u64,
         label: Option<&str>,
-        endpoints: impl Iterator<Item = (Source, Endpoint)>,
+        endpoints: impl Iterator<Item = (FeedLine, Endpoint)>,
     ) {
         if !self.is_due(now_ns, packets) {
             return;

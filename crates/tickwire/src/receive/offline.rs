@@ -1,10 +1,10 @@
 //! Reception from captures, with capture times as the clock.
 
-use super::captures::{self, Lines, open_all};
+use super::captures::{self, CaptureLines, open_all};
 use super::handler::{ChannelHandler, FeedSink};
-use super::report::{ChannelReport, Inputs, Report};
-use super::sink::End;
-use super::{Described, Session, pin};
+use super::report::{ChannelReport, Inputs, ReceiveReport};
+use super::sink::ReceptionEnd;
+use super::{DescribedChannel, ReceiveSession, pin};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use tickwire_captures::SessionStarts;
@@ -17,8 +17,8 @@ use tickwire_net::process::resident_bytes;
 const LOGGED_MAX: u32 = 10;
 
 /// Result of reading the captures once.
-struct Pass {
-    channels: Vec<Driven>,
+struct CapturePass {
+    channels: Vec<OfflineChannel>,
     /// Packets before which another session begins.
     sessions: SessionStarts,
     /// True if a capture could not be read to its end.
@@ -28,7 +28,7 @@ struct Pass {
 }
 
 /// A channel driven by captures.
-struct Driven {
+struct OfflineChannel {
     handler: Box<dyn ChannelHandler>,
     sink: FeedSink,
     driver: CaptureDriver,
@@ -37,12 +37,12 @@ struct Driven {
     end_ns: u64,
 }
 
-impl Pass {
+impl CapturePass {
     /// Passes a packet to the channels to which it belongs. The others only learn the time, so that the
     /// output of all channels is ordered by time.
     fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
         if self.sessions.begins_before(merged.packet.index) {
-            for Driven { handler, sink, .. } in &mut self.channels {
+            for OfflineChannel { handler, sink, .. } in &mut self.channels {
                 handler.begin_session(sink);
             }
         }
@@ -67,7 +67,7 @@ impl Pass {
     }
 
     /// Fires the timers that `due` returns for the channels, the earliest first.
-    fn fire(&mut self, due: impl Fn(&Driven) -> Option<u64>) {
+    fn fire(&mut self, due: impl Fn(&OfflineChannel) -> Option<u64>) {
         let mut is_over = vec![false; self.channels.len()];
         loop {
             let waiting = self.channels.iter().zip(&is_over).enumerate();
@@ -101,7 +101,7 @@ impl Pass {
     }
 }
 
-impl Driven {
+impl OfflineChannel {
     fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
         self.driver.handle_packet(merged, &mut self.handler, &mut self.sink);
     }
@@ -117,25 +117,25 @@ impl Driven {
 }
 
 /// Result of reading captures.
-struct Read {
+struct CaptureOutcome {
     /// True if a capture could not be read to its end or lacks packets.
     lacks_data: bool,
     /// True if there were other errors.
     is_flawed: bool,
 }
 
-impl Session<'_> {
+impl ReceiveSession<'_> {
     /// Receives all channels from captures.
     pub(super) fn receive_captures(&self) -> Result<Outcome, Failure> {
         let read = self.read_captures();
         let failed = read.as_ref().map_or(true, |read| read.lacks_data);
         // Subscribers are told how the feed ended even if an output failed.
         let is_dropped = self.finish_publishing(failed)?;
-        let Read { lacks_data, is_flawed } = read?;
+        let CaptureOutcome { lacks_data, is_flawed } = read?;
         Ok(Outcome::flawed_if(is_dropped || lacks_data || is_flawed))
     }
 
-    fn read_captures(&self) -> Result<Read, Failure> {
+    fn read_captures(&self) -> Result<CaptureOutcome, Failure> {
         self.check_cpus(1)?;
         pin(self.args, 0)?;
         let resident_at_start = resident_bytes();
@@ -146,33 +146,33 @@ impl Session<'_> {
         if !pass.has_matched() && !self.stop.is_set() {
             pass = self.pass_instead(&pass)?;
         }
-        for (Driven { handler, sink, .. }, described) in
+        for (OfflineChannel { handler, sink, .. }, described) in
             pass.channels.iter_mut().zip(&self.channels)
         {
             sink.inner_mut().finish(handler.view().recovery)?;
             described.warn_of_doubt(&handler.first_packets().take());
         }
-        let end = self.ending.end().or((!self.stop.is_set()).then_some(End::Captures));
+        let end = self.ending.end().or((!self.stop.is_set()).then_some(ReceptionEnd::Captures));
         let channels = pass.channels.iter().zip(&self.channels).map(|(driven, described)| {
             let inputs = Inputs::Captures(&driven.driver);
             let (view, events) = (driven.handler.view(), driven.sink.events());
             ChannelReport::new(described.args.label(), inputs, view, events, None)
         });
-        let mut report = Report::new(channels.collect(), end, resident_at_start);
+        let mut report = ReceiveReport::new(channels.collect(), end, resident_at_start);
         if let Some(first) = pass.channels.first() {
             report.set_others(first.driver.others());
         }
         self.out.finish_tables()?;
         self.write(&report)?;
         let lacks_data = pass.is_broken || !pass.missing.is_empty();
-        Ok(Read { lacks_data, is_flawed: report.is_flawed() })
+        Ok(CaptureOutcome { lacks_data, is_flawed: report.is_flawed() })
     }
 
     /// Reads the captures again with detected lines if no packet belonged to a line.
-    fn pass_instead(&self, pass: &Pass) -> Result<Pass, Failure> {
+    fn pass_instead(&self, pass: &CapturePass) -> Result<CapturePass, Failure> {
         let others = pass.channels.first().map(|channel| channel.driver.others());
         match (&self.channels[..], others) {
-            ([only], Some(others)) => self.pass(vec![Lines::instead(&only.args, others)?]),
+            ([only], Some(others)) => self.pass(vec![CaptureLines::instead(&only.args, others)?]),
             (_, others) => {
                 let text = "no packet belongs to a line of a channel".to_owned();
                 Err(Failure::Usage(match others {
@@ -184,10 +184,10 @@ impl Session<'_> {
     }
 
     /// The lines of each channel.
-    fn lines(&self) -> Result<Vec<Lines>, Failure> {
+    fn lines(&self) -> Result<Vec<CaptureLines>, Failure> {
         let mut first_input = 0;
         let lines = self.channels.iter().map(|channel| {
-            let lines = Lines::new(&channel.args, first_input);
+            let lines = CaptureLines::new(&channel.args, first_input);
             first_input += channel.args.captures.lines_len();
             lines
         });
@@ -195,15 +195,15 @@ impl Session<'_> {
     }
 
     /// Reads the captures once.
-    fn pass(&self, lines: Vec<Lines>) -> Result<Pass, Failure> {
+    fn pass(&self, lines: Vec<CaptureLines>) -> Result<CapturePass, Failure> {
         let captures: Vec<_> = self.channels.iter().map(|channel| &channel.args.captures).collect();
         let mut merge = open_all(&captures)?;
-        let driven = |(described, lines): (&Described, Lines)| {
+        let driven = |(described, lines): (&DescribedChannel, CaptureLines)| {
             if let Some(remark) = lines.remark.filter(|_| !self.args.quiet) {
                 tell!("tickwire: {remark}");
             }
             let sink = Logged::new(self.sink(described, 0)?).limit(LogLimit::First(LOGGED_MAX));
-            Ok(Driven {
+            Ok(OfflineChannel {
                 handler: described.handler(None)?,
                 sink: sink.channel(described.args.label()),
                 driver: CaptureDriver::new(lines.map),
@@ -211,9 +211,9 @@ impl Session<'_> {
                 end_ns: 0,
             })
         };
-        let channels: Result<Vec<Driven>, Failure> =
+        let channels: Result<Vec<OfflineChannel>, Failure> =
             self.channels.iter().zip(lines).map(driven).collect();
-        let mut pass = Pass {
+        let mut pass = CapturePass {
             channels: channels?,
             sessions: SessionStarts::new(self.args.sessions.reset_at.clone()),
             is_broken: false,

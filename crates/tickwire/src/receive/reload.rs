@@ -1,6 +1,6 @@
 //! Reloading of template files during reception.
 
-use super::described::Described;
+use super::described::DescribedChannel;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::with_reset_template;
@@ -12,18 +12,18 @@ use tickwire_feed::handler::{HandlerConfigError, Replaced, Sequencing};
 use tickwire_net::file_watch::{FileWatch, INTERVAL_DEFAULT, on_hangup};
 
 /// Templates that were read, checked and compiled while the current ones stay in use.
-pub type Prepared = (Arc<Program>, Sequencing);
+pub type PreparedTemplates = (Arc<Program>, Sequencing);
 
 /// Watches the template files for changes of time and content; SIGHUP triggers a check at once.
 pub struct Reload {
-    watch: FileWatch<Prepared, String>,
+    watch: FileWatch<PreparedTemplates, String>,
     hangup: Arc<AtomicBool>,
     names: String,
 }
 
 impl Reload {
     /// Starts the watch, if it is requested.
-    pub fn start(feed: &Described) -> Result<Option<Self>, Failure> {
+    pub fn start(feed: &DescribedChannel) -> Result<Option<Self>, Failure> {
         if !feed.args.watch_templates {
             return Ok(None);
         }
@@ -34,7 +34,7 @@ impl Reload {
 
     /// Returns new templates, if there are any. If a file cannot be used, this is logged and the current
     /// templates stay.
-    pub fn poll(&self) -> Option<Prepared> {
+    pub fn poll(&self) -> Option<PreparedTemplates> {
         if self.hangup.swap(false, Ordering::Relaxed) {
             self.watch.look_now();
         }
@@ -60,7 +60,7 @@ impl Reload {
 }
 
 /// Watches the files, which form one set.
-fn watch(feed: &Described) -> Result<FileWatch<Prepared, String>, Failure> {
+fn watch(feed: &DescribedChannel) -> Result<FileWatch<PreparedTemplates, String>, Failure> {
     let paths = feed.args.templates.paths()?.to_vec();
     let read = |path: &PathBuf| Ok((path.clone(), files::read_template_bytes(path)?));
     let watched = paths.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;

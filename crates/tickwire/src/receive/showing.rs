@@ -1,8 +1,8 @@
 //! The sink of `receive`: counts, and shows the requested output.
 
 use super::bus::BusChannel;
-use super::show::Printer;
-use super::sink::{Counting, Named};
+use super::show::ChannelPrinter;
+use super::sink::{EndWatch, NamedMessage};
 use crate::failure::Failure;
 use hdrhistogram::Histogram;
 use tickwire_feed::arbiter::{Gap, LineEvent};
@@ -14,8 +14,8 @@ use tickwire_monitor::Tap;
 
 /// Counts messages and shows the output until the end is reached.
 pub struct Showing {
-    counting: Counting,
-    printer: Option<Printer>,
+    counting: EndWatch,
+    printer: Option<ChannelPrinter>,
     /// Passes books and events to the monitor, if there is one.
     tap: Option<Tap>,
     publishing: Option<BusChannel>,
@@ -24,7 +24,7 @@ pub struct Showing {
 impl Showing {
     /// Creates a sink that counts messages and, with a printer, shows the output. It stops if the
     /// output is closed.
-    pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
+    pub const fn new(counting: EndWatch, printer: Option<ChannelPrinter>) -> Self {
         Self { counting, printer, tap: None, publishing: None }
     }
 
@@ -67,7 +67,7 @@ impl Showing {
     }
 
     /// Returns the counting sink.
-    pub const fn counting_mut(&mut self) -> &mut Counting {
+    pub const fn counting_mut(&mut self) -> &mut EndWatch {
         &mut self.counting
     }
 
@@ -88,7 +88,7 @@ impl Showing {
         printer.take_failure().map_or(Ok(()), Err)
     }
 
-    fn print(&mut self, print: impl FnOnce(&mut Printer)) {
+    fn print(&mut self, print: impl FnOnce(&mut ChannelPrinter)) {
         let Some(printer) = &mut self.printer else { return };
         if self.counting.end().is_none() && !printer.has_failed() {
             print(printer);
@@ -99,7 +99,7 @@ impl Showing {
     }
 }
 
-impl<M: Named + ?Sized> Sink<M> for Showing {
+impl<M: NamedMessage + ?Sized> Sink<M> for Showing {
     fn handle_message(&mut self, delivery: &Delivery, message: &M) {
         self.publish(|publishing| publishing.note(delivery.seq_num, message.sending_time()));
         self.print(|printer| printer.message(delivery, message));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tickwire_fast::FieldValue;
 use tickwire_fast::generated::Templates;
-use tickwire_fast::{Error, Message, MessageBuilder, Program};
+use tickwire_fast::{FastError, Message, MessageBuilder, Program};
 use tickwire_feed::handler::{Delivery, GeneratedMessage, Sink};
 use tickwire_net::Stop;
 
@@ -16,7 +16,7 @@ const SENDING_TIME: u32 = 52;
 
 /// The reason why a reception ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ReceptionEnd {
     /// The Done message arrived.
     Done,
     /// No packet arrived for the time of --idle.
@@ -29,10 +29,10 @@ pub enum End {
 
 /// Ends the reception of all channels. Clones share the state.
 #[derive(Clone, Debug)]
-pub struct Ending(Arc<Shared>);
+pub struct Ending(Arc<ReceptionState>);
 
 #[derive(Debug)]
-struct Shared {
+struct ReceptionState {
     stop: Stop,
     messages_max: Option<u64>,
     idle_ns: Option<u64>,
@@ -43,14 +43,14 @@ struct Shared {
     channels: AtomicUsize,
     /// Time of the latest packet of any channel; 0 before the first.
     last_ns: AtomicU64,
-    end: OnceLock<End>,
+    end: OnceLock<ReceptionEnd>,
 }
 
 impl Ending {
     /// Creates the shared end of this many channels.
     pub fn new(args: &ReceiveArgs, stop: Stop, channels: usize) -> Self {
         let idle_ns = args.idle().map(|idle| u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
-        Self(Arc::new(Shared {
+        Self(Arc::new(ReceptionState {
             stop,
             messages_max: args.messages,
             idle_ns,
@@ -63,7 +63,7 @@ impl Ending {
     }
 
     /// The reason for the end, unless it was a signal.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<ReceptionEnd> {
         self.0.end.get().copied()
     }
 
@@ -72,7 +72,7 @@ impl Ending {
         self.0.stop.set();
     }
 
-    fn finish(&self, end: End) {
+    fn finish(&self, end: ReceptionEnd) {
         self.0.end.get_or_init(|| end);
         self.0.stop.set();
     }
@@ -80,13 +80,13 @@ impl Ending {
     fn count_message(&self) {
         let Some(messages_max) = self.0.messages_max else { return };
         if self.0.messages.fetch_add(1, Ordering::Relaxed) + 1 >= messages_max {
-            self.finish(End::Messages);
+            self.finish(ReceptionEnd::Messages);
         }
     }
 
     fn end_channel(&self) {
         if self.0.channels.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.finish(End::Done);
+            self.finish(ReceptionEnd::Done);
         }
     }
 
@@ -98,13 +98,13 @@ impl Ending {
         let Some(idle_ns) = self.0.idle_ns else { return };
         let last_ns = self.0.last_ns.load(Ordering::Relaxed);
         if last_ns > 0 && now_ns.saturating_sub(last_ns) >= idle_ns {
-            self.finish(End::Idle);
+            self.finish(ReceptionEnd::Idle);
         }
     }
 }
 
 /// Counts the messages of a channel and detects its end.
-pub struct Counting {
+pub struct EndWatch {
     ending: Ending,
     /// True if the channel's Done message has arrived.
     is_done: bool,
@@ -112,14 +112,14 @@ pub struct Counting {
     packets: u64,
 }
 
-impl Counting {
+impl EndWatch {
     /// Creates a sink that has counted nothing yet.
     pub const fn new(ending: Ending) -> Self {
         Self { ending, is_done: false, has_ended: false, packets: 0 }
     }
 
     /// The reason for the end, if reception has ended and not by a signal.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<ReceptionEnd> {
         self.ending.end()
     }
 
@@ -143,7 +143,7 @@ impl Counting {
 }
 
 /// A message that has a name.
-pub trait Named {
+pub trait NamedMessage {
     /// The name of its template.
     fn name(&self) -> &str;
 
@@ -154,10 +154,10 @@ pub trait Named {
     fn sending_time(&self) -> Option<u64>;
 
     /// The message with names and types, copied into `copy` if it does not have them itself.
-    fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error>;
+    fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, FastError>;
 }
 
-impl Named for Message {
+impl NamedMessage for Message {
     fn name(&self) -> &str {
         self.template_name()
     }
@@ -176,12 +176,12 @@ impl Named for Message {
         }
     }
 
-    fn to_dynamic<'m>(&'m self, _: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+    fn to_dynamic<'m>(&'m self, _: &'m mut MessageBuilder) -> Result<&'m Message, FastError> {
         Ok(self)
     }
 }
 
-impl<T: Templates> Named for GeneratedMessage<T> {
+impl<T: Templates> NamedMessage for GeneratedMessage<T> {
     fn name(&self) -> &str {
         self.template_name()
     }
@@ -195,12 +195,12 @@ impl<T: Templates> Named for GeneratedMessage<T> {
         None
     }
 
-    fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, Error> {
+    fn to_dynamic<'m>(&'m self, copy: &'m mut MessageBuilder) -> Result<&'m Message, FastError> {
         GeneratedMessage::to_dynamic(self, copy)
     }
 }
 
-impl<M: Named + ?Sized> Sink<M> for Counting {
+impl<M: NamedMessage + ?Sized> Sink<M> for EndWatch {
     fn handle_message(&mut self, _: &Delivery, message: &M) {
         self.is_done |= self.ending.0.minds_done && message.name() == DONE;
         self.ending.count_message();

@@ -1,7 +1,7 @@
 //! Measures the time to decode a message, and the time to apply it to books.
 
 use hdrhistogram::Histogram;
-use tickwire_feed::handler::{Decoded, Engine, Packet};
+use tickwire_feed::handler::{BufferedPacket, EngineMessage, FeedEngine};
 use tickwire_feed::market::{Adapt, MarketDataError, MarketSink};
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
@@ -29,7 +29,7 @@ impl<E> Timed<E> {
     }
 }
 
-impl<E: Engine> Engine for Timed<E> {
+impl<E: FeedEngine> FeedEngine for Timed<E> {
     type Message = E::Message;
     type Error = E::Error;
 
@@ -45,7 +45,10 @@ impl<E: Engine> Engine for Timed<E> {
         self.inner.lose_dictionaries();
     }
 
-    fn decode(&mut self, packet: Packet<'_>) -> Result<Decoded<'_, E::Message>, E::Error> {
+    fn decode(
+        &mut self,
+        packet: BufferedPacket<'_>,
+    ) -> Result<EngineMessage<'_, E::Message>, E::Error> {
         if self.left != 1 {
             self.left = self.left.saturating_sub(1);
             return self.inner.decode(packet);
@@ -120,7 +123,7 @@ mod tests {
 
     struct Bytes;
 
-    impl Engine for Bytes {
+    impl FeedEngine for Bytes {
         type Message = str;
         type Error = Infallible;
 
@@ -130,8 +133,8 @@ mod tests {
 
         fn lose_dictionaries(&mut self) {}
 
-        fn decode(&mut self, _: Packet<'_>) -> Result<Decoded<'_, str>, Infallible> {
-            Ok(Decoded { message: "", len: 1, seq_num: None })
+        fn decode(&mut self, _: BufferedPacket<'_>) -> Result<EngineMessage<'_, str>, Infallible> {
+            Ok(EngineMessage { message: "", len: 1, seq_num: None })
         }
 
         fn is_unknown_template(error: &Infallible) -> bool {
@@ -161,7 +164,7 @@ mod tests {
         for (every, measured) in [(0, 0), (1, 10), (4, 3), (100, 1)] {
             let mut timed = Timed::new(Bytes, every);
             for _ in 0..10 {
-                timed.decode(Packet::from(&[0_u8][..])).unwrap();
+                timed.decode(BufferedPacket::from(&[0_u8][..])).unwrap();
             }
             assert_eq!(timed.times().len(), measured, "every {every}");
         }

@@ -1,7 +1,7 @@
 //! Feeds of the receivers, and the variations of their trading days.
 
 use fastrand::Rng;
-use tickwire_exchange::day::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey};
+use tickwire_exchange::day::{BookForm, DayChange, DayOptions, Heartbeats, InstrumentKeyKind};
 
 /// The feed of a receiver, whose templates stay the same for as long as the receiver runs.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl Features {
             3 => BookForm::Prices { depth: Some(5) },
             _ => BookForm::Orders,
         };
-        let keys = [InstrumentKey::SecurityId, InstrumentKey::SymbolAndSession];
+        let keys = [InstrumentKeyKind::SecurityId, InstrumentKeyKind::SymbolAndSession];
         Self(DayOptions {
             instruments: 12,
             has_implied: books != BookForm::Orders && random.bool(),

@@ -7,12 +7,12 @@ mod round;
 
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
-use crate::units::{Span, span_in};
+use crate::units::{TimeSpan, span_in};
 use crate::{files, output};
 use clap::{Args, Subcommand};
 use fastrand::Rng;
 use features::Features;
-use round::{Place, Round, Sums};
+use round::{Round, SoakPlace, Sums};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,11 +23,11 @@ use tickwire_net::Stop;
 #[derive(Debug, Args)]
 pub struct SoakArgs {
     #[command(subcommand)]
-    what: What,
+    what: SoakCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum SoakCommand {
     Feed(FeedSoakArgs),
 }
 
@@ -42,7 +42,7 @@ enum What {
 struct FeedSoakArgs {
     /// Time to run; a day that has begun is finished
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="1700h"))]
-    time: Span,
+    time: TimeSpan,
     /// Time to run, in minutes
     #[arg(long, hide = true, value_name = "MINUTES", conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
@@ -76,11 +76,11 @@ const GROWTH_BYTES_MAX: u64 = 32 << 20;
 
 /// Runs the command.
 pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
-    let What::Feed(args) = &args.what;
+    let SoakCommand::Feed(args) = &args.what;
     output::check_all(&[args.json.as_deref()], args.force, &[])?;
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
-    let place = Place::new()?;
+    let place = SoakPlace::new()?;
     let mut random = Rng::with_seed(args.seed);
     let mut sums = Sums::default();
     let until = Instant::now() + args.duration();

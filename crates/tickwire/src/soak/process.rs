@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(20);
 
 /// A `tickwire` process; killed when dropped.
-pub struct Process {
+pub struct SoakProcess {
     command: String,
     child: Child,
     output: PathBuf,
     errors: PathBuf,
 }
 
-impl Process {
+impl SoakProcess {
     /// Starts `tickwire` with these arguments. Standard output goes to the file `output` and standard error
     /// to a file beside it.
     pub fn start(arguments: &[String], output: &Path) -> Result<Self, Failure> {
@@ -104,7 +104,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for SoakProcess {
     fn drop(&mut self) {
         self.kill();
     }
@@ -121,12 +121,12 @@ mod tests {
         std::fs::create_dir_all(&directory).unwrap();
         let output = directory.join("books.jsonl");
         // The started program is this test binary, which does not have the option.
-        let process = Process::start(&["--no-such-option".to_owned()], &output).unwrap();
+        let process = SoakProcess::start(&["--no-such-option".to_owned()], &output).unwrap();
         let failure = process.interrupt(Duration::from_secs(20)).unwrap_err();
         let Failure::Usage(text) = failure else { panic!("{failure:?}") };
         assert!(text.contains("tickwire --no-such-option failed"), "{text}");
         let output = directory.join("none").join("books.jsonl");
-        let failure = Process::start(&[], &output).err().unwrap();
+        let failure = SoakProcess::start(&[], &output).err().unwrap();
         assert!(matches!(failure, Failure::Usage(text) if text.contains("books.jsonl")));
         std::fs::remove_dir_all(directory).unwrap();
     }

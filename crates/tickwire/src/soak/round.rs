@@ -2,7 +2,7 @@
 
 use super::books;
 use super::features::Features;
-use super::process::Process;
+use super::process::SoakProcess;
 use crate::failure::Failure;
 use crate::files;
 use crate::generate::true_book_lines;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tickwire_exchange::day::{Channel, Day, DayPacket};
+use tickwire_exchange::day::{Day, DayChannel, DayPacket};
 use tickwire_feed::capture::PcapWriter;
 use tickwire_net::Stop;
 
@@ -38,13 +38,13 @@ pub struct Sums {
 
 /// A directory, a group and ports that only this process uses.
 #[derive(Debug)]
-pub struct Place {
+pub struct SoakPlace {
     directory: PathBuf,
     group: Ipv4Addr,
     port: u16,
 }
 
-impl Place {
+impl SoakPlace {
     pub fn new() -> Result<Self, Failure> {
         let id = std::process::id();
         let directory = std::env::temp_dir().join(format!("tickwire-soak-{id}"));
@@ -60,15 +60,15 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SoakPlace {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
 /// A receiver and its memory at the end of its first day.
-pub struct Running {
-    process: Process,
+pub struct RunningReceiver {
+    process: SoakProcess,
     resident_bytes: Option<u64>,
     /// Number of days for which it still runs.
     days_left: u32,
@@ -76,7 +76,7 @@ pub struct Running {
 
 /// A trading day that is ready to be sent.
 pub struct Round<'p> {
-    place: &'p Place,
+    place: &'p SoakPlace,
     seed: u64,
     packets: u64,
     has_implied: bool,
@@ -86,7 +86,7 @@ pub struct Round<'p> {
 impl<'p> Round<'p> {
     /// Creates the captures and the true books of a day.
     pub fn prepare(
-        place: &'p Place,
+        place: &'p SoakPlace,
         features: &Features,
         seed: u64,
         packets: u64,
@@ -99,7 +99,9 @@ impl<'p> Round<'p> {
         while let Some(packet) = day.next_packet().map_err(failed)? {
             all.push(packet);
         }
-        for (name, channel) in [("updates", Channel::Updates), ("snapshots", Channel::Snapshots)] {
+        for (name, channel) in
+            [("updates", DayChannel::Updates), ("snapshots", DayChannel::Snapshots)]
+        {
             write(&place.file(&format!("{name}.pcap")), &all, channel)?;
         }
         let mut out = files::create(Some(&place.file("templates.xml")))?;
@@ -112,7 +114,7 @@ impl<'p> Round<'p> {
     /// its end.
     pub fn play(
         &self,
-        receiver: &mut Option<Running>,
+        receiver: &mut Option<RunningReceiver>,
         random: &mut Rng,
         stop: &Stop,
         sums: &mut Sums,
@@ -148,7 +150,11 @@ impl<'p> Round<'p> {
         self.end_day(receiver, sums)
     }
 
-    fn end_day(&self, receiver: &mut Option<Running>, sums: &mut Sums) -> Result<(), Failure> {
+    fn end_day(
+        &self,
+        receiver: &mut Option<RunningReceiver>,
+        sums: &mut Sums,
+    ) -> Result<(), Failure> {
         let Some(mut running) = receiver.take() else { return Ok(()) };
         let now = running.process.resident_bytes().unwrap_or(0);
         let first = *running.resident_bytes.get_or_insert(now);
@@ -166,7 +172,7 @@ impl<'p> Round<'p> {
         Ok(())
     }
 
-    fn receive(&self, random: &mut Rng) -> Result<Running, Failure> {
+    fn receive(&self, random: &mut Rng) -> Result<RunningReceiver, Failure> {
         let templates = self.place.file("templates.xml");
         let mut words = self.lines("receive");
         words.extend(
@@ -175,11 +181,11 @@ impl<'p> Round<'p> {
         words.extend(self.has_implied.then(|| "--implied".to_owned()));
         words.extend(["--format", "jsonl", "-t"].map(String::from));
         words.push(templates.display().to_string());
-        let process = Process::start(&words, &self.place.file("books.jsonl"))?;
-        Ok(Running { process, resident_bytes: None, days_left: random.u32(1..4) })
+        let process = SoakProcess::start(&words, &self.place.file("books.jsonl"))?;
+        Ok(RunningReceiver { process, resident_bytes: None, days_left: random.u32(1..4) })
     }
 
-    fn send(&self) -> Result<Process, Failure> {
+    fn send(&self) -> Result<SoakProcess, Failure> {
         let mut words = self.lines("multicast");
         for (option, name) in [("-f", "updates.pcap"), ("--snapshots", "snapshots.pcap")] {
             words.extend([option.to_owned(), self.place.file(name).display().to_string()]);
@@ -189,7 +195,7 @@ impl<'p> Round<'p> {
         );
         words.extend(["--delay".to_owned(), "0,700us".to_owned()]);
         words.extend(["--seed".to_owned(), self.seed.to_string()]);
-        Process::start(&words, &self.place.file("sent.txt"))
+        SoakProcess::start(&words, &self.place.file("sent.txt"))
     }
 
     fn lines(&self, command: &str) -> Vec<String> {
@@ -199,7 +205,7 @@ impl<'p> Round<'p> {
 }
 
 /// Writes the packets of a channel with their times.
-fn write(path: &Path, packets: &[DayPacket], channel: Channel) -> Result<(), Failure> {
+fn write(path: &Path, packets: &[DayPacket], channel: DayChannel) -> Result<(), Failure> {
     let failed = |error| Failure::Data(format!("{}: {error}", path.display()));
     let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
     let mut writer = PcapWriter::new(files::create(Some(path))?).map_err(failed)?;

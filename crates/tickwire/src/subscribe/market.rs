@@ -2,13 +2,14 @@
 //! of the sample.
 
 use super::show::amount_text;
-use crate::receive::show::row::{Cell, push_json_cell, push_json_level};
+use crate::receive::show::row::{MemberValue, push_json_cell, push_json_level};
 use std::io;
 use tickwire_distribution::{
-    Arrival, Book, BookLevel, BookTop, Decimal, Definition, Fields, Received, Sample, Status, Trade,
+    BookLevel, BookSample, BookTop, DefinitionSample, ReceivedSample, Sample, SampleArrival,
+    SampleDecimal, SampleFields, StatusSample, TradeSample,
 };
 use tickwire_feed::book::Amount;
-use tickwire_text::json::Members;
+use tickwire_text::json::ObjectWriter;
 
 /// The sample types of any feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +25,22 @@ impl MarketForm {
     /// Returns the form of a type; `None` if it is not one of these types.
     pub fn of(type_name: &str) -> Option<Self> {
         let forms = [
-            (&Book::struct_type().name, Self::Book),
+            (&BookSample::struct_type().name, Self::Book),
             (&BookTop::struct_type().name, Self::BookTop),
-            (&Definition::struct_type().name, Self::Definition),
-            (&Status::struct_type().name, Self::Status),
-            (&Trade::struct_type().name, Self::Trade),
+            (&DefinitionSample::struct_type().name, Self::Definition),
+            (&StatusSample::struct_type().name, Self::Status),
+            (&TradeSample::struct_type().name, Self::Trade),
         ];
         forms.into_iter().find(|(name, _)| *name == type_name).map(|(_, form)| form)
     }
 
     /// Appends a sample of this type as a JSON object.
-    pub fn push(self, out: &mut Vec<u8>, topic: &str, arrival: &Arrival<'_>) -> io::Result<()> {
+    pub fn push(
+        self,
+        out: &mut Vec<u8>,
+        topic: &str,
+        arrival: &SampleArrival<'_>,
+    ) -> io::Result<()> {
         match self {
             Self::Book => push(out, topic, arrival, push_book),
             Self::BookTop => push(out, topic, arrival, push_top),
@@ -57,13 +63,13 @@ struct RowOrigin<'s> {
 fn push<S: Sample + Default>(
     out: &mut Vec<u8>,
     topic: &str,
-    arrival: &Arrival<'_>,
+    arrival: &SampleArrival<'_>,
     members: impl for<'s> FnOnce(&mut SampleRow<'_>, &'s S) -> RowOrigin<'s>,
 ) -> io::Result<()> {
-    let mut received = Received::<S>::default();
+    let mut received = ReceivedSample::<S>::default();
     // The subscriber has already validated the bytes.
     arrival.load(&mut received).map_err(io::Error::other)?;
-    let mut row = SampleRow { members: Members::begin(out) };
+    let mut row = SampleRow { members: ObjectWriter::begin(out) };
     row.text("topic", topic);
     let RowOrigin { source, channel, seq_num, sending_time } = members(&mut row, &received.sample);
     row.text("source", source);
@@ -80,29 +86,29 @@ fn push<S: Sample + Default>(
 
 /// A row whose members are appended one by one.
 struct SampleRow<'o> {
-    members: Members<'o>,
+    members: ObjectWriter<'o>,
 }
 
 impl SampleRow<'_> {
-    fn cell(&mut self, name: &str, cell: &Cell) {
+    fn cell(&mut self, name: &str, cell: &MemberValue) {
         push_json_cell(self.members.member(name), cell);
     }
 
     fn text(&mut self, name: &str, text: &str) {
-        self.cell(name, &Cell::Text(text.to_owned()));
+        self.cell(name, &MemberValue::Text(text.to_owned()));
     }
 
     /// Appends a text, or null if it is empty, which means that the feed does not send it.
     fn optional_text(&mut self, name: &str, text: &str) {
-        self.cell(name, &Cell::text(Some(text).filter(|text| !text.is_empty())));
+        self.cell(name, &MemberValue::text(Some(text).filter(|text| !text.is_empty())));
     }
 
     fn number(&mut self, name: &str, number: Option<u64>) {
-        self.cell(name, &Cell::number(number));
+        self.cell(name, &MemberValue::number(number));
     }
 
-    fn amount(&mut self, name: &str, has: bool, decimal: Decimal) {
-        self.cell(name, &Cell::text(has.then(|| text_of(decimal))));
+    fn amount(&mut self, name: &str, has: bool, decimal: SampleDecimal) {
+        self.cell(name, &MemberValue::text(has.then(|| text_of(decimal))));
     }
 
     /// Appends the members at the start of an event.
@@ -136,7 +142,7 @@ impl SampleRow<'_> {
     fn best(&mut self, name: &str, has: bool, level: &BookLevel) {
         match has {
             true => push_level(self.members.member(name), level),
-            false => self.cell(name, &Cell::Null),
+            false => self.cell(name, &MemberValue::Null),
         }
     }
 }
@@ -146,7 +152,7 @@ fn push_level(out: &mut Vec<u8>, level: &BookLevel) {
     push_json_level(out, &text_of(level.price), &text_of(level.size), orders);
 }
 
-fn text_of(decimal: Decimal) -> String {
+fn text_of(decimal: SampleDecimal) -> String {
     amount_text(Amount { mantissa: decimal.mantissa, exponent: decimal.exponent })
 }
 
@@ -169,14 +175,14 @@ fn push_top<'s>(row: &mut SampleRow<'_>, top: &'s BookTop) -> RowOrigin<'s> {
     head!(top)
 }
 
-fn push_book<'s>(row: &mut SampleRow<'_>, book: &'s Book) -> RowOrigin<'s> {
+fn push_book<'s>(row: &mut SampleRow<'_>, book: &'s BookSample) -> RowOrigin<'s> {
     row.book(book.received_ns, &book.instrument, &book.stale_reason, &book.kind);
     row.levels("bids", &book.bids);
     row.levels("offers", &book.offers);
     head!(book)
 }
 
-fn push_trade<'s>(row: &mut SampleRow<'_>, trade: &'s Trade) -> RowOrigin<'s> {
+fn push_trade<'s>(row: &mut SampleRow<'_>, trade: &'s TradeSample) -> RowOrigin<'s> {
     row.event("trade", trade.received_ns, &trade.instrument);
     row.text("action", &trade.action);
     row.amount("price", trade.has_price, trade.price);
@@ -189,7 +195,7 @@ fn push_trade<'s>(row: &mut SampleRow<'_>, trade: &'s Trade) -> RowOrigin<'s> {
     head!(trade)
 }
 
-fn push_status<'s>(row: &mut SampleRow<'_>, status: &'s Status) -> RowOrigin<'s> {
+fn push_status<'s>(row: &mut SampleRow<'_>, status: &'s StatusSample) -> RowOrigin<'s> {
     row.event("status", status.received_ns, &status.instrument);
     row.number("code", Some(status.code));
     let may_cross: &[u8] = if status.may_cross { b"true" } else { b"false" };
@@ -197,7 +203,7 @@ fn push_status<'s>(row: &mut SampleRow<'_>, status: &'s Status) -> RowOrigin<'s>
     head!(status)
 }
 
-fn push_definition<'s>(row: &mut SampleRow<'_>, definition: &'s Definition) -> RowOrigin<'s> {
+fn push_definition<'s>(row: &mut SampleRow<'_>, definition: &'s DefinitionSample) -> RowOrigin<'s> {
     row.event("definition", definition.received_ns, &definition.instrument);
     row.optional_text("symbol", &definition.symbol);
     row.amount("tick", definition.has_tick, definition.tick);

@@ -3,7 +3,7 @@
 use crate::distribution::{BusWatch, DistributionMetrics, Latencies};
 use crate::options::metrics_of;
 use std::time::{Duration, Instant};
-use tickwire_distribution::{FromPublisher, Participant, Standing, Subscriber, TopicSet};
+use tickwire_distribution::{FromPublisher, Participant, PublisherStatus, Subscriber, TopicSet};
 use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, PublisherState};
 use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
 
@@ -47,7 +47,8 @@ impl PublisherMetrics {
     }
 
     fn publish(&mut self, publishers: &[FromPublisher]) {
-        let gone = publishers.iter().filter(|one| matches!(one.standing, Standing::Gone)).count();
+        let gone =
+            publishers.iter().filter(|one| matches!(one.standing, PublisherStatus::Gone)).count();
         let lost = publishers.iter().filter_map(|one| one.lost).sum();
         let missing = publishers.iter().map(|one| one.holes).sum();
         let Self { gone: of_gone, lost: of_lost, missing: of_missing } = self;
@@ -139,10 +140,10 @@ impl SubscribeMetrics {
 fn publisher_state(publisher: &FromPublisher) -> PublisherState {
     PublisherState {
         standing: match publisher.standing {
-            Standing::Present => "present",
-            Standing::Done { .. } => "done",
-            Standing::Stopped { .. } => "stopped",
-            Standing::Gone => "gone",
+            PublisherStatus::Present => "present",
+            PublisherStatus::Done { .. } => "done",
+            PublisherStatus::Stopped { .. } => "stopped",
+            PublisherStatus::Gone => "gone",
         },
         received_samples: publisher.received(),
         written_samples: publisher.written(),

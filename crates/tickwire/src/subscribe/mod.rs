@@ -13,23 +13,23 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{self, MetricsArgs, MonitorArgs, TemplateArgs, check_cpu, pin_to};
 use crate::output;
-use crate::units::{Span, span_in};
+use crate::units::{TimeSpan, span_in};
 use metrics::SubscribeMetrics;
 use record::Recorder;
-use report::Report;
+use report::SubscribeReport;
 use show::Shower;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tickwire_distribution::fill::filled_sets;
 use tickwire_distribution::market::market_sets;
 use tickwire_distribution::{
-    Arrival, Delivery, Participant, Subscriber, SubscriberOptions, TopicSet,
+    DeliverySettings, Participant, SampleArrival, Subscriber, SubscriberOptions, TopicSet,
 };
 use tickwire_fast::CompileOptions;
 use tickwire_host::clock::monotonic_ns;
-use tickwire_host::{Step, Stop, Waiting};
+use tickwire_host::{Stop, WaitPolicy, WaitStep};
 use tickwire_shm_transport::PublisherSearch;
-use transport::{Chosen, SubscribeTransport};
+use transport::{SelectedTransport, SubscribeTransport};
 
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
@@ -82,7 +82,7 @@ pub struct SubscribeArgs {
     /// recorder loses the samples of this time and the files that wait for the disk.
     #[arg(long, value_name = "TIME", requires = "record", default_value = "10m")]
     #[arg(value_parser = span_in("1s"..="24h"))]
-    record_time: Span,
+    record_time: TimeSpan,
     /// Conflate: take only the last sample of each key, at most this many times per second. Skipped
     /// samples do not count as lost.
     #[arg(long, value_name = "PER SECOND")]
@@ -91,7 +91,7 @@ pub struct SubscribeArgs {
     /// Busy-poll while no samples arrive: lower latency, one CPU fully used. With a time, such as
     /// 50us, busy-poll for this time after the last sample, then sleep.
     #[arg(long, value_name = "TIME")]
-    spin: Option<Option<Span>>,
+    spin: Option<Option<TimeSpan>>,
     /// Continue when a publisher announces the end of its feed.
     #[arg(long)]
     stay: bool,
@@ -185,19 +185,19 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         let text = subscribed_text(args, &chosen);
         let is_echoing = is_echoing(args, &chosen);
         let ended = match &mut chosen {
-            Chosen::Dds(elsewhere) => {
+            SelectedTransport::Dds(elsewhere) => {
                 let (place, delivery) = (args.delivery.join_dds()?, args.delivery.over_dds(false));
                 let search = elsewhere.as_mut().map(|elsewhere| &mut elsewhere.search);
                 subscription.over(&place, &delivery, is_echoing, &text, search)?
             }
-            Chosen::Shm(place) => {
+            SelectedTransport::Shm(place) => {
                 let delivery = args.delivery.over_shm();
                 subscription.over(&place.participant, &delivery, is_echoing, &text, None)?
             }
         };
         match ended {
             Some(ended) => break ended,
-            None => chosen = Chosen::Shm(args.delivery.join_shm()),
+            None => chosen = SelectedTransport::Shm(args.delivery.join_shm()),
         }
     };
     report.write(args.json.as_deref(), args.show)?;
@@ -206,13 +206,13 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(report.is_flawed()))
 }
 
-fn is_echoing(args: &SubscribeArgs, chosen: &Chosen) -> bool {
+fn is_echoing(args: &SubscribeArgs, chosen: &SelectedTransport) -> bool {
     !args.no_echo && !chosen.is_of_another_user()
 }
 
 /// Returns the line that tells the user which transport is used, and that the command is
 /// subscribed.
-fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
+fn subscribed_text(args: &SubscribeArgs, chosen: &SelectedTransport) -> String {
     match is_echoing(args, chosen) || args.no_echo {
         true => format!("Subscribed {chosen}; waiting for samples."),
         false => format!(
@@ -222,7 +222,7 @@ fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
 }
 
 /// The report, and the result of the recording.
-type ReportAndRecording = (Report, Result<(), Failure>);
+type ReportAndRecording = (SubscribeReport, Result<(), Failure>);
 
 struct Subscription<'a> {
     args: &'a SubscribeArgs,
@@ -240,7 +240,7 @@ impl Subscription<'_> {
     fn over<P: Participant>(
         &mut self,
         participant: &P,
-        delivery: &Delivery,
+        delivery: &DeliverySettings,
         is_echoing: bool,
         text: &str,
         elsewhere: Option<&mut PublisherSearch>,
@@ -276,7 +276,8 @@ impl Subscription<'_> {
         let elapsed = taken?.unwrap_or_default();
         let (ledger, stations) = (subscriber.ledger(), subscriber.stations());
         let is_stopped = self.stop.is_set();
-        let report = Report::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped);
+        let report =
+            SubscribeReport::of(&self.sets, ledger, stations, &self.latencies, elapsed, is_stopped);
         let report = report.map_err(|error: P::Error| refused(&error))?;
         Ok(Some((report, recorded.map_err(Failure::from))))
     }
@@ -290,12 +291,12 @@ impl Subscription<'_> {
     ) -> Result<Option<Duration>, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
-        let mut waiting = Waiting::new(options::wait(self.args.spin));
+        let mut waiting = WaitPolicy::new(options::wait(self.args.spin));
         let fail = |error: P::Error| refused(&error);
         loop {
             let Self { shower, recorder, latencies, .. } = self;
             let mut failed = None;
-            let take = |arrival: &Arrival<'_>| {
+            let take = |arrival: &SampleArrival<'_>| {
                 if let Some(age_ns) = arrival.age_ns() {
                     latencies.record(row, age_ns);
                 }
@@ -306,8 +307,8 @@ impl Subscription<'_> {
                 }
             };
             let count = match waiting.next(monotonic_ns) {
-                Step::Look => subscriber.poll(take),
-                Step::Sleep => subscriber.receive(TICK, take),
+                WaitStep::Look => subscriber.poll(take),
+                WaitStep::Sleep => subscriber.receive(TICK, take),
             };
             let count = count.map_err(fail)?;
             if let Some(error) = failed {

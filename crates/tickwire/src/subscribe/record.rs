@@ -24,7 +24,7 @@ mod with_columns {
     use tickwire_arrow::unfinished::hidden;
     use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
     use tickwire_distribution::types::{Member, MemberType, StructType};
-    use tickwire_distribution::{Arrival, TopicSet};
+    use tickwire_distribution::{SampleArrival, TopicSet};
     use tickwire_host::affinity::spawn_background;
 
     /// Rows per batch.
@@ -105,7 +105,7 @@ mod with_columns {
         }
 
         /// Writes one sample: a row for each element of its sequences, or one row if there are none.
-        pub fn record(&mut self, arrival: &Arrival<'_>) -> io::Result<()> {
+        pub fn record(&mut self, arrival: &SampleArrival<'_>) -> io::Result<()> {
             let recorded = &mut self.sets[arrival.set];
             self.json.clear();
             push_sample(&mut self.json, arrival)?;
@@ -394,7 +394,7 @@ mod with_columns {
         use super::*;
         use std::fs;
         use tickwire_distribution::{
-            Delivery, Publisher, Quote, Remove, Subscriber, SubscriberOptions,
+            DeliverySettings, Publisher, Quote, Remove, Subscriber, SubscriberOptions,
         };
         use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
@@ -410,7 +410,7 @@ mod with_columns {
         fn recorder(root: &Path) -> Recorder {
             let place = ShmParticipant::join(ShmConfig::in_directory(root.join("channels")));
             let sets = [TopicSet::of::<Quote>(), TopicSet::of::<Remove>()];
-            let (delivery, options) = (Delivery::default(), SubscriberOptions::default());
+            let (delivery, options) = (DeliverySettings::default(), SubscriberOptions::default());
             let mut subscriber = Subscriber::new(&place, &sets, &delivery, &options).unwrap();
             let patience = Duration::from_secs(30);
             let mut publisher =
@@ -421,7 +421,7 @@ mod with_columns {
                 Recorder::new(&root.join("recorded"), None, Duration::ZERO, &sets).unwrap();
             let until = Instant::now() + patience;
             while recorder.samples < 2 && Instant::now() < until {
-                let record = |arrival: &Arrival<'_>| recorder.record(arrival).unwrap();
+                let record = |arrival: &SampleArrival<'_>| recorder.record(arrival).unwrap();
                 subscriber.receive(Duration::from_millis(20), record).unwrap();
             }
             assert_eq!(recorder.samples, 2);
@@ -477,7 +477,7 @@ mod without_columns {
     use std::io;
     use std::path::Path;
     use std::time::Duration;
-    use tickwire_distribution::{Arrival, TopicSet};
+    use tickwire_distribution::{SampleArrival, TopicSet};
 
     /// Cannot be created in this build.
     pub struct Recorder(Infallible);

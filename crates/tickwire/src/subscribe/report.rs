@@ -1,21 +1,23 @@
 //! Report of a subscriber, as a table and as JSON. An unknown number of lost samples is `null`.
 
 use crate::console::tell;
-use crate::distribution::{Latencies, Row, counts_json, rows_json, table_of, write_json};
+use crate::distribution::{Latencies, LatencyRow, counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
-use tickwire_distribution::{FromPublisher, Ledger, Participant, Standing, Stations, TopicSet};
+use tickwire_distribution::{
+    FromPublisher, Participant, PublisherStatus, SampleLedger, Stations, TopicSet,
+};
 use tickwire_feed::counted;
 
 /// Counters of a subscriber.
-pub struct Report {
+pub struct SubscribeReport {
     sets: Vec<TopicSet>,
     publishers: Vec<FromPublisher>,
-    rows: Vec<Row>,
+    rows: Vec<LatencyRow>,
     elapsed: Duration,
     lost_on_the_way: u64,
     not_utf8: u64,
@@ -25,14 +27,14 @@ pub struct Report {
     skips: bool,
 }
 
-impl Report {
+impl SubscribeReport {
     /// Creates a report of the current counts; `elapsed` is the time from the first sample to the last.
     ///
     /// # Errors
     /// Errors of the transport.
     pub fn of<P: Participant>(
         sets: &[TopicSet],
-        ledger: &Ledger,
+        ledger: &SampleLedger,
         stations: &Stations<P>,
         latencies: &Latencies,
         elapsed: Duration,
@@ -158,12 +160,14 @@ impl Report {
                 None => "only last values".to_owned(),
             };
             let standing = match received.standing {
-                Standing::Present => "did not announce its end".to_owned(),
-                Standing::Done { written } => format!("done after {}", counted(written, "sample")),
-                Standing::Stopped { written } => {
+                PublisherStatus::Present => "did not announce its end".to_owned(),
+                PublisherStatus::Done { written } => {
+                    format!("done after {}", counted(written, "sample"))
+                }
+                PublisherStatus::Stopped { written } => {
                     format!("stopped after {}", counted(written, "sample"))
                 }
-                Standing::Gone => "disappeared without announcing its end".to_owned(),
+                PublisherStatus::Gone => "disappeared without announcing its end".to_owned(),
             };
             writeln!(out, "  {publisher}: {seq_nums}; {standing}")?;
         }
@@ -184,10 +188,10 @@ impl Report {
                     "first_seq_num": received.seq_nums.map(|(first, _)| first),
                     "last_seq_num": received.seq_nums.map(|(_, last)| last),
                     "ended": match received.standing {
-                        Standing::Present => Value::Null,
-                        Standing::Done { .. } => "done".into(),
-                        Standing::Stopped { .. } => "stopped".into(),
-                        Standing::Gone => "gone".into(),
+                        PublisherStatus::Present => Value::Null,
+                        PublisherStatus::Done { .. } => "done".into(),
+                        PublisherStatus::Stopped { .. } => "stopped".into(),
+                        PublisherStatus::Gone => "gone".into(),
                     },
                     "written": received.written(),
                     "lost": received.lost,

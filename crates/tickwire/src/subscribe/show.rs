@@ -3,7 +3,7 @@
 use super::market::MarketForm;
 use std::io::{self, Write};
 use tickwire_distribution::types::{Scalar, StructType, Visitor};
-use tickwire_distribution::{Arrival, Decimal, Fields, TopicSet};
+use tickwire_distribution::{SampleArrival, SampleDecimal, SampleFields, TopicSet};
 use tickwire_feed::book::Amount;
 use tickwire_text::json::{push_hex, push_integer, push_string, push_unsigned};
 
@@ -29,7 +29,7 @@ impl Shower {
     }
 
     /// Formats one sample, and writes the buffered text if there is enough.
-    pub fn show(&mut self, arrival: &Arrival<'_>) -> io::Result<()> {
+    pub fn show(&mut self, arrival: &SampleArrival<'_>) -> io::Result<()> {
         let Self { out, topics } = self;
         match &topics[arrival.set] {
             (topic, Some(form)) => form.push(out, topic, arrival)?,
@@ -56,14 +56,14 @@ impl Shower {
 
 /// Appends a sample as JSON.
 #[cfg(feature = "columns")]
-pub fn push_sample(out: &mut Vec<u8>, arrival: &Arrival<'_>) -> io::Result<()> {
+pub fn push_sample(out: &mut Vec<u8>, arrival: &SampleArrival<'_>) -> io::Result<()> {
     out.push(b'{');
     push_members(out, arrival, true)?;
     out.push(b'}');
     Ok(())
 }
 
-fn push_members(out: &mut Vec<u8>, arrival: &Arrival<'_>, is_first: bool) -> io::Result<()> {
+fn push_members(out: &mut Vec<u8>, arrival: &SampleArrival<'_>, is_first: bool) -> io::Result<()> {
     let mut members = JsonMembers::new(out, is_first);
     // The subscriber has already validated the bytes.
     arrival.of.walk(&mut arrival.raw.decoder(), &mut members).map_err(io::Error::other)
@@ -96,7 +96,7 @@ impl<'o> JsonMembers<'o> {
 
 /// Returns true if a structure is a decimal.
 pub fn is_decimal(of: &StructType) -> bool {
-    of.name == Decimal::struct_type().name
+    of.name == SampleDecimal::struct_type().name
 }
 
 /// Stores a part of a decimal.

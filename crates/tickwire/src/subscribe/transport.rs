@@ -35,7 +35,7 @@ impl clap::ValueEnum for SubscribeTransport {
 }
 
 /// The selected transport.
-pub enum Chosen {
+pub enum SelectedTransport {
     /// DDS. With `auto`, also searches for publishers in shared memory.
     Dds(Option<Box<Elsewhere>>),
     /// Shared memory.
@@ -48,7 +48,7 @@ pub struct Elsewhere {
     why: String,
 }
 
-impl Chosen {
+impl SelectedTransport {
     /// Returns the name of the transport in the monitor.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl Chosen {
     }
 }
 
-impl fmt::Display for Chosen {
+impl fmt::Display for SelectedTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dds(None) => f.write_str("over DDS"),
@@ -92,20 +92,20 @@ pub fn choose(
     transport: SubscribeTransport,
     args: &DeliveryArgs,
     sets: &[TopicSet],
-) -> Result<Chosen, Failure> {
+) -> Result<SelectedTransport, Failure> {
     let over_dds = transport != SubscribeTransport::Shm && HAS_DDS;
     args.check(over_dds, transport != SubscribeTransport::Dds)?;
     let place = args.join_shm();
     if !over_dds {
-        return Ok(Chosen::Shm(place));
+        return Ok(SelectedTransport::Shm(place));
     }
     if transport == SubscribeTransport::Dds {
-        return Ok(Chosen::Dds(None));
+        return Ok(SelectedTransport::Dds(None));
     }
     let mut search =
         PublisherSearch::new(place.participant.clone(), sets.to_vec(), args.over_shm());
     let why = match search.look() {
-        Ok((true, _)) => return Ok(Chosen::Shm(place)),
+        Ok((true, _)) => return Ok(SelectedTransport::Shm(place)),
         Ok((false, refusals)) => {
             let directory = place.directory.display();
             // The channels of one publisher are refused for the same reason.
@@ -127,5 +127,5 @@ pub fn choose(
             "shared memory cannot be read".to_owned()
         }
     };
-    Ok(Chosen::Dds(Some(Box::new(Elsewhere { search, why }))))
+    Ok(SelectedTransport::Dds(Some(Box::new(Elsewhere { search, why }))))
 }

@@ -9,7 +9,7 @@ use tickwire_fast_codegen::{GenerateError, GenerateOptions, generate, generate_s
 
 /// The input and output of the generator.
 #[derive(Debug, clap::Args)]
-pub struct GenerateArgs {
+pub struct TemplateGenerateArgs {
     /// Template files; several form one set.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub struct GenerateArgs {
 }
 
 /// Runs the command. Nothing is written unless the whole module was generated.
-pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &TemplateGenerateArgs) -> Result<Outcome, Failure> {
     if let Some(output) = &args.output {
         let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
         output::check(output, args.force, &inputs)?;
@@ -45,7 +45,7 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
 }
 
 /// The command line in the header of the module.
-fn command(args: &GenerateArgs) -> String {
+fn command(args: &TemplateGenerateArgs) -> String {
     let files: Vec<String> = args.files.iter().map(|file| file.display().to_string()).collect();
     let mut command = format!("tickwire templates generate {}", files.join(" "));
     if let Some(output) = &args.output {
@@ -57,7 +57,7 @@ fn command(args: &GenerateArgs) -> String {
     command
 }
 
-fn failure(args: &GenerateArgs, error: GenerateError) -> Failure {
+fn failure(args: &TemplateGenerateArgs, error: GenerateError) -> Failure {
     match error {
         GenerateError::Templates(errors) => {
             let lines: Vec<String> = errors

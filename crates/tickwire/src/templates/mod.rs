@@ -39,7 +39,7 @@ enum TemplatesCommand {
         decoding: bool,
     },
     /// Generate Rust source from templates: structs, a decoder and an encoder.
-    Generate(generate::GenerateArgs),
+    Generate(generate::TemplateGenerateArgs),
     /// Print templates as a table: presence-map bit, type, operator and dictionary entry of each
     /// field.
     Show {

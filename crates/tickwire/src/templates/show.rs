@@ -1,6 +1,6 @@
 //! A template as a table.
 
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use std::io::{self, Write};
 use tickwire_fast::TemplateSet;
 use tickwire_fast::template::{
@@ -29,8 +29,8 @@ pub fn write_template(out: &mut impl Write, set: &TemplateSet, index: usize) -> 
     write!(out, "{}", listing.table)
 }
 
-fn table() -> Table {
-    Table::new(&[
+fn table() -> TextTable {
+    TextTable::new(&[
         ("bit", Align::Right),
         ("field", Align::Left),
         ("id", Align::Right),
@@ -43,7 +43,7 @@ fn table() -> Table {
 
 struct Listing<'s> {
     set: &'s TemplateSet,
-    table: Table,
+    table: TextTable,
 }
 
 impl Listing<'_> {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PcapWriter};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader, PcapWriter};
 
 /// Capture, folder of the template file, framing.
 pub const CORPORA: [(&str, &str, &str); 10] = [
@@ -152,7 +152,7 @@ pub fn tcp_pcap(segments: &[(u16, &[u8])]) -> Vec<u8> {
 
 /// The packets of a file with big-endian length prefixes.
 pub fn packets_of(path: &Path) -> Vec<Vec<u8>> {
-    let options = CaptureOptions::new().format(Format::U32Be);
+    let options = CaptureOptions::new().format(CaptureFormat::U32Be);
     let file = std::fs::File::open(path).expect("a file");
     let mut reader = CaptureReader::open(file, options).expect("a capture");
     let mut packets = Vec::new();

@@ -11,7 +11,7 @@ use orders::{
 };
 use tickwire_fix::typed::Shapes;
 use tickwire_fix::value::UtcTimestamp;
-use tickwire_fix::{Engine, Reader};
+use tickwire_fix::{Reader, ReaderEngine};
 use tickwire_fix_messages::fix42;
 
 #[path = "../../orders.rs"]
@@ -93,7 +93,7 @@ macro_rules! compare {
         let bytes = framed($text);
         let (at, len) = (bytes.as_ptr(), bytes.len());
         let mut fastest = Reader::new();
-        let mut portable = Reader::new().engine(Engine::portable());
+        let mut portable = Reader::new().engine(ReaderEngine::portable());
         let mut shapes = [Shapes::new(), Shapes::new()];
         let mut reader = Reader::new();
         let message = reader.decode(&bytes).expect("it is right");
@@ -159,7 +159,7 @@ macro_rules! compare {
             "hffix",
             "parse",
             parses,
-            &[("portable", by_words), (Engine::detect().name(), by_fastest)],
+            &[("portable", by_words), (ReaderEngine::detect().name(), by_fastest)],
         );
         print("hffix", "typed", types, &[("generated", generated), ("alike", generated_alike)]);
         print("hffix", "encode", writes, &[("generated", encoded), ("field by field", by_field)]);

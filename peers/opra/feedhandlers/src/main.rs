@@ -8,8 +8,8 @@ use std::ffi::c_void;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use tickwire_opra::bottom_up::{self, Engine};
-use tickwire_opra::{Category, Chars, Decode, Entry, Field, Message, Version, generate};
+use tickwire_opra::bottom_up::{self, BottomUpEngine};
+use tickwire_opra::{Category, Chars, Decode, OpraEntry, Field, OpraMessage, OpraVersion, generate};
 
 /// Size and seed of the trace that is generated if no file is given.
 const MESSAGES: u64 = 200_000;
@@ -93,7 +93,7 @@ fn two_digits(digits: [u8; 2]) -> u32 {
 }
 
 impl Values {
-    fn of(message: &Message<'_>) -> Self {
+    fn of(message: &OpraMessage<'_>) -> Self {
         let is_number = |slot: &u8| {
             message.fields() >> slot & 1 == 1 && !STRINGS.iter().any(|field| *field as u8 == *slot)
         };
@@ -134,7 +134,7 @@ impl Values {
     }
 }
 
-fn entry_of(entry: &Entry) -> [String; 6] {
+fn entry_of(entry: &OpraEntry) -> [String; 6] {
     [
         text(&padded::<3>(entry.symbol)),
         text(&padded::<8>(entry.value)),
@@ -183,7 +183,7 @@ extern "C" fn compare(to: *mut c_void, seen: *const Seen) {
 
 /// Compares all messages. Returns the number of messages, and the number that FeedHandlers shows.
 fn check(packets: &[Vec<u8>]) -> Result<(u64, u64), Box<dyn Error>> {
-    let mut decoder = bottom_up::Decoder::new();
+    let mut decoder = bottom_up::BottomUpDecoder::new();
     let (mut messages, mut compared) = (0, 0);
     for (number, packet) in packets.iter().enumerate() {
         let mut comparison = Comparison { expected: Vec::new(), shown: 0, difference: None };
@@ -268,7 +268,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = arguments.next().map_or(Ok(SECONDS), |seconds| seconds.parse())?;
     let packets = match arguments.next() {
         Some(file) => read(&file)?,
-        None => generate::trace(Version::V2, SEED, MESSAGES)?,
+        None => generate::trace(OpraVersion::V2, SEED, MESSAGES)?,
     };
     // SAFETY: called once, before any packet.
     unsafe { feedhandlers_start() };
@@ -278,9 +278,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         packets.len()
     );
 
-    let mut fastest = bottom_up::Decoder::new();
+    let mut fastest = bottom_up::BottomUpDecoder::new();
     let mut portable =
-        bottom_up::Decoder::with_engine(Engine::Portable).ok_or("no portable engine")?;
+        bottom_up::BottomUpDecoder::with_engine(BottomUpEngine::Portable).ok_or("no portable engine")?;
     let mut minima = [Duration::MAX; 5];
     let [peer, portable_view, portable_struct, fastest_view, fastest_struct] = &mut minima;
     let begun = Instant::now();

@@ -75,19 +75,19 @@ impl Day {
 }
 
 /// Handles an output; returns the next number if the packet carries a reset.
-fn told(resets: &[(u64, u64)], output: Output<'_>, text: &mut Vec<String>) -> Option<u64> {
+fn told(resets: &[(u64, u64)], output: ArbiterOutput<'_>, text: &mut Vec<String>) -> Option<u64> {
     match output {
-        Output::Deliver { seq_num, packet, .. } => {
+        ArbiterOutput::Deliver { seq_num, packet, .. } => {
             let name = String::from_utf8(packet.bytes().to_vec()).expect("text");
             let epoch = usize::from(packet.bytes()[1] - b'0');
             text.push(name);
             resets.get(epoch).filter(|(at, _)| *at == seq_num).map(|(_, to)| *to)
         }
-        Output::Gap(gap) => {
+        ArbiterOutput::Gap(gap) => {
             text.push(format!("G{}+{}", gap.first, gap.count));
             None
         }
-        Output::Reset { seq_num } => {
+        ArbiterOutput::Reset { seq_num } => {
             text.push(format!("R{seq_num}"));
             None
         }

@@ -49,8 +49,11 @@ fn a_leap_is_delivered_before_a_gap_to_numbers_beyond_reach() {
 #[test]
 fn a_leap_that_is_the_reset_begins_the_epoch_of_numbers_beyond_reach() {
     let mut arbiter = with_numbers_after_a_leap(1, 50_000);
-    assert!(matches!(arbiter.poll_output(), Some(Output::Gap(Gap { first: 2, count: 298 }))));
-    assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 300, .. })));
+    assert!(matches!(
+        arbiter.poll_output(),
+        Some(ArbiterOutput::Gap(Gap { first: 2, count: 298 }))
+    ));
+    assert!(matches!(arbiter.poll_output(), Some(ArbiterOutput::Deliver { seq_num: 300, .. })));
     arbiter.reset(50_000);
     assert_eq!(poll_all(&mut arbiter), "R50000 D50000a D50001a D50002a");
 }
@@ -66,8 +69,11 @@ fn a_leap_is_delivered_before_an_epoch_that_nothing_told() {
 #[test]
 fn a_leap_that_is_the_reset_begins_the_epoch_of_numbers_before() {
     let mut arbiter = with_numbers_after_a_leap(1_000, 5);
-    assert!(matches!(arbiter.poll_output(), Some(Output::Gap(Gap { first: 1_001, count: 298 }))));
-    assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 1_299, .. })));
+    assert!(matches!(
+        arbiter.poll_output(),
+        Some(ArbiterOutput::Gap(Gap { first: 1_001, count: 298 }))
+    ));
+    assert!(matches!(arbiter.poll_output(), Some(ArbiterOutput::Deliver { seq_num: 1_299, .. })));
     arbiter.reset(1);
     let mut told = poll_all(&mut arbiter);
     arbiter.handle_timeout(70_000);
@@ -94,8 +100,11 @@ fn a_packet_alone_beyond_reach_is_delivered_before_an_epoch_that_nothing_told() 
 #[test]
 fn a_packet_alone_beyond_reach_may_be_the_reset_of_the_numbers_behind_it() {
     let mut arbiter = with_numbers_after(1_000, 2_501, 5);
-    assert!(matches!(arbiter.poll_output(), Some(Output::Gap(Gap { first: 1_001, count: 1_500 }))));
-    assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 2_501, .. })));
+    assert!(matches!(
+        arbiter.poll_output(),
+        Some(ArbiterOutput::Gap(Gap { first: 1_001, count: 1_500 }))
+    ));
+    assert!(matches!(arbiter.poll_output(), Some(ArbiterOutput::Deliver { seq_num: 2_501, .. })));
     arbiter.reset(1);
     let mut told = poll_all(&mut arbiter);
     arbiter.handle_timeout(70_000);

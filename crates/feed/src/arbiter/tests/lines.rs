@@ -74,7 +74,7 @@ fn beside_a_wrong_line(lead_ns: u64, lag_ns: u64, from: u64) -> (u64, Fed) {
         let bytes = [&[line.index() as u8][..], &seq_num.to_be_bytes()[..]].concat();
         arbiter.handle_packet(at_ns, line, seq_num, &bytes);
         while let Some(output) = arbiter.poll_output() {
-            let Output::Deliver { packet, .. } = output else { continue };
+            let ArbiterOutput::Deliver { packet, .. } = output else { continue };
             wrong += u64::from(packet.bytes()[0] == 1);
         }
     }

@@ -186,8 +186,8 @@ fn a_packet_costs_the_same_however_many_are_held() {
 fn a_packet_in_order_is_handed_back_without_a_copy_and_what_is_behind_it_stays_readable() {
     let mut arbiter = Arbiter::new(options());
     let buffer = *b"packet and more";
-    let packet = Packet::new(&buffer, 6);
-    let Some(Output::Deliver { packet: delivered, .. }) =
+    let packet = BufferedPacket::new(&buffer, 6);
+    let Some(ArbiterOutput::Deliver { packet: delivered, .. }) =
         arbiter.handle_packet(0, Line::A, 1, packet)
     else {
         panic!("the first packet is next in order");

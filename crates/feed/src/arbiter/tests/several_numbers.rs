@@ -7,12 +7,12 @@ fn poll_triples(arbiter: &mut Fed) -> String {
     let mut text = Vec::new();
     while let Some(output) = arbiter.poll_output() {
         match output {
-            Output::Deliver { seq_num, .. } => {
+            ArbiterOutput::Deliver { seq_num, .. } => {
                 text.push(format!("D{seq_num}"));
                 arbiter.advance_to(seq_num + 3);
             }
-            Output::Gap(gap) => text.push(format!("G{}+{}", gap.first, gap.count)),
-            Output::Reset { seq_num } => text.push(format!("R{seq_num}")),
+            ArbiterOutput::Gap(gap) => text.push(format!("G{}+{}", gap.first, gap.count)),
+            ArbiterOutput::Reset { seq_num } => text.push(format!("R{seq_num}")),
         }
     }
     text.join(" ")
@@ -45,7 +45,7 @@ fn a_packet_may_carry_more_numbers_than_are_held() {
     for (line, first) in [(Line::A, 1), (Line::B, 1), (Line::A, 13), (Line::B, 13), (Line::B, 25)] {
         arbiter.handle_packet(0, line, first, b"twelve");
         while let Some(output) = arbiter.poll_output() {
-            assert!(matches!(output, Output::Deliver { .. }), "{output:?}");
+            assert!(matches!(output, ArbiterOutput::Deliver { .. }), "{output:?}");
             arbiter.advance_to(first + 12);
         }
     }
@@ -61,11 +61,14 @@ fn a_packet_that_begins_inside_another_brings_nothing_new() {
     for seq_num in [1, 3, 5, 6] {
         arbiter.handle_packet(0, Line::A, seq_num, b"x");
         if seq_num == 1 {
-            assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 1, .. })));
+            assert!(matches!(
+                arbiter.poll_output(),
+                Some(ArbiterOutput::Deliver { seq_num: 1, .. })
+            ));
         }
     }
     arbiter.advance_to(6);
-    assert!(matches!(arbiter.poll_output(), Some(Output::Deliver { seq_num: 6, .. })));
+    assert!(matches!(arbiter.poll_output(), Some(ArbiterOutput::Deliver { seq_num: 6, .. })));
     arbiter.advance_to(5);
     arbiter.advance_to(u64::MAX);
     assert_eq!(arbiter.next_seq_num(), Some(7));

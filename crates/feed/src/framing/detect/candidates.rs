@@ -17,7 +17,7 @@ const RESET_TEMPLATE: u32 = 120;
 
 /// A candidate framing, and the templates that it needs.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct FramingCandidate {
     /// The framing; its reset policy is ignored.
     pub(super) framing: Framing,
     pub(super) program: Arc<Program>,
@@ -25,7 +25,7 @@ pub(super) struct Shape {
     pub(super) rank: Rank,
 }
 
-impl Shape {
+impl FramingCandidate {
     /// Returns a candidate framing with these templates; `None` if they do not compile.
     pub(super) fn new(framing: Framing, set: &TemplateSet) -> Option<Self> {
         let program = Arc::new(Program::compile(set.clone()).ok()?);
@@ -45,10 +45,10 @@ pub(super) enum Rank {
 }
 
 /// Returns the shapes to try for these packets.
-pub(super) fn shapes(packets: &[&[u8]], set: &TemplateSet) -> Vec<Shape> {
+pub(super) fn shapes(packets: &[&[u8]], set: &TemplateSet) -> Vec<FramingCandidate> {
     let Ok(program) = Program::compile(set.clone()) else { return Vec::new() };
     let program = Arc::new(program);
-    let shape = |framing, rank| Shape { framing, program: program.clone(), rank };
+    let shape = |framing, rank| FramingCandidate { framing, program: program.clone(), rank };
     let fixt = packets.iter().filter(|packet| is_fixt(packet)).count();
     if 2 * fixt > packets.len() {
         return vec![shape(Preset::SzseStep.framing(), Rank::Lengths)];
@@ -85,7 +85,7 @@ fn headers() -> Vec<MessageHeader> {
 }
 
 /// Returns the shape without a preamble whose template 120 resets although the set does not say so.
-fn with_reset_template(set: &TemplateSet) -> Option<Shape> {
+fn with_reset_template(set: &TemplateSet) -> Option<FramingCandidate> {
     let id = TemplateId(RESET_TEMPLATE);
     let declared = set.by_id(id).and_then(|index| set.templates().get(index));
     if declared.is_some_and(|template| template.reset || !template.instructions.is_empty()) {
@@ -93,7 +93,7 @@ fn with_reset_template(set: &TemplateSet) -> Option<Shape> {
     }
     let program = Program::compile(set.clone().with_reset_template(id)).ok()?;
     let framing = Framing::new().reset_template(RESET_TEMPLATE);
-    Some(Shape { framing, program: Arc::new(program), rank: Rank::ResetTemplate })
+    Some(FramingCandidate { framing, program: Arc::new(program), rank: Rank::ResetTemplate })
 }
 
 /// Returns the preset with this framing, sequence number included.

@@ -1,8 +1,8 @@
 //! Chooses the candidate that fits the packets.
 
-use super::super::description::{Framing, ResetPolicy};
-use super::candidates::{Shape, preset_of, presets_like};
-use super::series::{Plausible, Series};
+use super::super::description::{Framing, FramingResetPolicy};
+use super::candidates::{FramingCandidate, preset_of, presets_like};
+use super::series::{FieldSeries, Plausible};
 use super::trial::Trial;
 use super::{Confidence, Detected, PACKETS_MIN, Undetected};
 
@@ -33,14 +33,21 @@ const SURE_PACKETS: usize = 50;
 const SURE_NUMBER_BYTES: usize = 4;
 
 /// The order of preference among policies that give the same values.
-const POLICIES: [ResetPolicy; 4] =
-    [ResetPolicy::Template, ResetPolicy::Packet, ResetPolicy::Message, ResetPolicy::Never];
+const POLICIES: [FramingResetPolicy; 4] = [
+    FramingResetPolicy::Template,
+    FramingResetPolicy::Packet,
+    FramingResetPolicy::Message,
+    FramingResetPolicy::Never,
+];
 
 /// Chooses among the shapes, each tried with every reset policy.
-pub(super) fn choose(packets: &[&[u8]], shapes: &[Shape]) -> Result<Detected, Undetected> {
+pub(super) fn choose(
+    packets: &[&[u8]],
+    shapes: &[FramingCandidate],
+) -> Result<Detected, Undetected> {
     let sifted = &packets[..packets.len().min(SIFTED_PACKETS)];
     let mut best_whole = 0;
-    let mut tried: Vec<(&Shape, Vec<Trial>)> = Vec::new();
+    let mut tried: Vec<(&FramingCandidate, Vec<Trial>)> = Vec::new();
     for shape in shapes {
         let first = trials(sifted, shape);
         best_whole = best_whole.max(first.iter().map(|trial| trial.whole).max().unwrap_or(0));
@@ -66,7 +73,7 @@ pub(super) fn choose(packets: &[&[u8]], shapes: &[Shape]) -> Result<Detected, Un
     answer(&trials)
 }
 
-pub(super) fn trials(packets: &[&[u8]], shape: &Shape) -> Vec<Trial> {
+pub(super) fn trials(packets: &[&[u8]], shape: &FramingCandidate) -> Vec<Trial> {
     let trial = |policy| Trial::run(packets, shape.framing.reset(policy), &shape.program);
     POLICIES.map(trial).into()
 }
@@ -101,7 +108,7 @@ pub(super) fn answer(trials: &[Trial]) -> Result<Detected, Undetected> {
         fitting.iter().copied().filter(|trial| trial.values == chosen.values).collect();
     let most = alike.iter().map(|trial| trial.same_bytes).max().unwrap_or(0);
     let is_as_same = |trial: &&&Trial| trial.same_bytes + trial.messages / SAME_TOLERANCE >= most;
-    let policies = |trials: &mut dyn Iterator<Item = &&Trial>| -> Vec<ResetPolicy> {
+    let policies = |trials: &mut dyn Iterator<Item = &&Trial>| -> Vec<FramingResetPolicy> {
         trials.map(|trial| trial.framing.reset_policy()).collect()
     };
     let same = policies(&mut alike.iter());
@@ -132,7 +139,7 @@ fn better<'t>(a: &'t Trial, b: &'t Trial) -> Result<&'t Trial, Undetected> {
         return Ok(b);
     }
     let (more, fewer) = if resets(a) >= resets(b) { (a, b) } else { (b, a) };
-    match Series::compare(&more.series, &fewer.series) {
+    match FieldSeries::compare(&more.series, &fewer.series) {
         Plausible::WithReset => Ok(more),
         Plausible::WithoutReset => Ok(fewer),
         Plausible::Unclear => Err(ambiguous(a, b)),
@@ -142,10 +149,10 @@ fn better<'t>(a: &'t Trial, b: &'t Trial) -> Result<&'t Trial, Undetected> {
 /// Returns the rank of a policy by how often it resets.
 fn resets(trial: &Trial) -> u8 {
     match trial.framing.reset_policy() {
-        ResetPolicy::Never => 0,
-        ResetPolicy::Template => 1,
-        ResetPolicy::Packet => 2,
-        ResetPolicy::Message => 3,
+        FramingResetPolicy::Never => 0,
+        FramingResetPolicy::Template => 1,
+        FramingResetPolicy::Packet => 2,
+        FramingResetPolicy::Message => 3,
     }
 }
 
@@ -153,8 +160,8 @@ fn resets(trial: &Trial) -> u8 {
 /// explain the bytes.
 fn detected(
     chosen: &Trial,
-    same: &[ResetPolicy],
-    likely: &[ResetPolicy],
+    same: &[FramingResetPolicy],
+    likely: &[FramingResetPolicy],
 ) -> Result<Detected, Undetected> {
     let follows = chosen.consecutive().is_some_and(|part| part >= CONSECUTIVE_MIN);
     if !follows && chosen.same_part() < CONFIRMED_MIN {
@@ -185,7 +192,7 @@ fn detected(
 /// Returns the framing with a policy that gives these values, under a preset's name if one has it.
 fn named(
     framing: Framing,
-    same: &[ResetPolicy],
+    same: &[FramingResetPolicy],
 ) -> (Framing, Option<super::super::preset::Preset>) {
     for preset in presets_like(&framing) {
         if same.contains(&preset.framing().reset_policy()) {

@@ -5,7 +5,7 @@ use std::fmt;
 use tickwire_fast::{TemplateId, TemplateSet};
 
 use super::super::description::Framing;
-use super::candidates::Shape;
+use super::candidates::FramingCandidate;
 use super::{Detected, PACKETS_MAX, PACKETS_MIN, choice, detect};
 
 /// Least fraction of packets that a correct framing decodes.
@@ -68,7 +68,7 @@ pub fn doubt<P: AsRef<[u8]>>(packets: &[P], set: &TemplateSet, framing: &Framing
         Some(id) => set.clone().with_reset_template(id),
         None => set.clone(),
     };
-    let shape = Shape::new(*framing, &set)?;
+    let shape = FramingCandidate::new(*framing, &set)?;
     let trials = choice::trials(&sample, &shape);
     let given = trials.iter().find(|trial| trial.framing == *framing)?;
     let fit = given.fit();

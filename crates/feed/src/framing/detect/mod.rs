@@ -38,7 +38,7 @@ use std::fmt;
 
 use tickwire_fast::TemplateSet;
 
-use super::description::{Framing, ResetPolicy};
+use super::description::{Framing, FramingResetPolicy};
 use super::preset::Preset;
 
 /// Fewest packets with messages for a result.
@@ -86,7 +86,7 @@ pub struct Detected {
     /// Messages whose bytes an encoder reproduces.
     pub same_bytes: usize,
     /// Other reset policies that give the same values in this sample.
-    pub equivalent: Vec<ResetPolicy>,
+    pub equivalent: Vec<FramingResetPolicy>,
     /// Fraction of the messages with a sequence number whose number follows the previous one.
     pub consecutive: Option<f64>,
 }

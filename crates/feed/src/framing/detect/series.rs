@@ -18,20 +18,20 @@ const NEGATIVE_FEW: f64 = 0.02;
 
 /// Statistics of all fields.
 #[derive(Debug, Default)]
-pub(super) struct Series {
-    fields: HashMap<usize, Numbers>,
+pub(super) struct FieldSeries {
+    fields: HashMap<usize, FieldStatistics>,
 }
 
 /// Statistics of one field.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Numbers {
+struct FieldStatistics {
     count: usize,
     negative: usize,
     /// For each quarter of the sample: the number of values, and the sum of their absolute values.
     quarters: [(usize, f64); 4],
 }
 
-impl Numbers {
+impl FieldStatistics {
     fn add(&mut self, quarter: usize, value: i128) {
         self.count += 1;
         self.negative += usize::from(value < 0);
@@ -63,7 +63,7 @@ pub(super) enum Plausible {
     Unclear,
 }
 
-impl Series {
+impl FieldSeries {
     /// Adds the values of a message in this quarter of the sample, 0 to 3.
     pub(super) fn add(&mut self, quarter: usize, message: &Message) {
         self.add_record(quarter, message.root());

@@ -8,10 +8,10 @@ use tickwire_fast::{
 };
 
 use super::super::block::next_block;
-use super::super::description::{Framing, ResetPolicy};
+use super::super::description::{Framing, FramingResetPolicy};
 use super::super::framer::{Framer, Segment};
 use super::reencode::Reencoder;
-use super::series::Series;
+use super::series::FieldSeries;
 
 /// FIX tag of MsgSeqNum, and its names on other feeds.
 const MSG_SEQ_NUM: u32 = 34;
@@ -38,13 +38,13 @@ pub(super) struct Trial {
     /// one.
     numbers: usize,
     following: usize,
-    pub(super) series: Series,
+    pub(super) series: FieldSeries,
 }
 
 impl Trial {
     /// Decodes the packets.
     pub(super) fn run(packets: &[&[u8]], framing: Framing, program: &Arc<Program>) -> Self {
-        let mut running = Running::new(framing, program);
+        let mut running = RunningTrial::new(framing, program);
         let mut framer = Framer::new(framing);
         for (index, packet) in packets.iter().enumerate() {
             running.quarter = index * 4 / packets.len();
@@ -86,7 +86,7 @@ impl Trial {
     }
 }
 
-struct Running {
+struct RunningTrial {
     trial: Trial,
     decoder: Decoder,
     reencoder: Reencoder,
@@ -95,7 +95,7 @@ struct Running {
     last_number: Option<u64>,
 }
 
-impl Running {
+impl RunningTrial {
     fn new(framing: Framing, program: &Arc<Program>) -> Self {
         let reset = framing.reset_policy().into();
         let limits = Limits::default()
@@ -114,7 +114,7 @@ impl Running {
                 values: Vec::new(),
                 numbers: 0,
                 following: 0,
-                series: Series::default(),
+                series: FieldSeries::default(),
             },
             decoder: Decoder::with_options(program.clone(), options),
             reencoder: Reencoder::new(Encoder::with_options(program.clone(), encoder_options)),
@@ -128,7 +128,7 @@ impl Running {
     fn segment(&mut self, segment: &Segment<'_>) -> bool {
         if segment.reset_before {
             self.decoder.begin_packet();
-            if self.trial.framing.reset_policy() == ResetPolicy::Packet {
+            if self.trial.framing.reset_policy() == FramingResetPolicy::Packet {
                 self.reencoder.begin_packet();
             }
         }
@@ -164,7 +164,7 @@ impl Running {
         let message = decoded.message;
         trial.messages += 1;
         let original = bytes.get(..decoded.len).unwrap_or_default();
-        if trial.framing.reset_policy() == ResetPolicy::Message {
+        if trial.framing.reset_policy() == FramingResetPolicy::Message {
             reencoder.begin_packet();
         }
         trial.same_bytes += usize::from(reencoder.is_same(message, original));

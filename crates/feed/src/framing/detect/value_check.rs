@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Message, Program, ResetPolicy,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, FastError, Message, Program, ResetPolicy,
     TemplateId, TemplateSet,
 };
 
@@ -134,7 +134,7 @@ impl ValueCheck {
     ///
     /// # Errors
     /// As [`Decoder::decode`]. Dictionaries are then unknown until the next reset.
-    pub fn message(&mut self, bytes: &[u8]) -> Result<(usize, Option<Unproven>), Error> {
+    pub fn message(&mut self, bytes: &[u8]) -> Result<(usize, Option<Unproven>), FastError> {
         let decoded = self.decoder.decode(bytes).inspect_err(|_| self.has_failed = true)?;
         let len = decoded.len;
         let own = bytes.get(..len).unwrap_or_default();

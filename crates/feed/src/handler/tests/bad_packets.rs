@@ -10,7 +10,7 @@ fn what_cannot_be_decoded_is_a_gap_and_the_next_packet_goes_on() {
         ..Default::default()
     });
     let mut words = Words::default();
-    let from = Source::Snapshot(Line::A);
+    let from = FeedLine::Snapshot(Line::A);
     handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut words);
     words.take();
     let cut = &bid(2, 51)[..5];
@@ -38,7 +38,7 @@ fn a_packet_cut_behind_its_first_message_makes_the_book_of_that_message_stale() 
             ..Default::default()
         });
         let mut words = Words::default();
-        let from = Source::Snapshot(Line::A);
+        let from = FeedLine::Snapshot(Line::A);
         handler.handle_packet(0, from, &framed(1, &snapshot(1, 1, 50)), &mut words);
         let two = [bid(2, 51), bid(3, 52)].concat();
         handler.handle_packet(1, A, &framed(2, &two[..two.len() - 1]), &mut words);
@@ -54,7 +54,7 @@ fn a_packet_cut_behind_its_first_message_makes_the_book_of_that_message_stale() 
 fn a_packet_that_is_bad_on_one_line_comes_from_the_other() {
     for (is_bad_first, bad_len) in [(true, 3), (true, 8), (true, 20), (false, 3)] {
         let (mut handler, mut words) = (cme(), Words::default());
-        let from = Source::Snapshot(Line::A);
+        let from = FeedLine::Snapshot(Line::A);
         handler.handle_packet(0, from, &framed(1, &snapshot(1, 1, 50)), &mut words);
         for line in [A, B] {
             handler.handle_packet(0, line, &framed(1, &[0xC0, 0x85]), &mut words);

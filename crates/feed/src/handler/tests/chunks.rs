@@ -110,7 +110,7 @@ proptest! {
             let mut words = Words::default();
             for (index, (source, is_framed, number, bytes)) in packets.iter().enumerate() {
                 let line = if source % 2 == 0 { Line::A } else { Line::B };
-                let source = if *source < 2 { Source::Incremental(line) } else { Source::Snapshot(line) };
+                let source = if *source < 2 { FeedLine::Incremental(line) } else { FeedLine::Snapshot(line) };
                 let good = bid(*number, 50);
                 let packet = match is_framed {
                     true => framed(u32::from(*number), if bytes.len() % 2 == 0 { &good } else { bytes }),

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_new_numbering_forgets_the_books() {
     let (mut handler, mut words) = (cme(), Words::default());
-    let from = Source::Snapshot(Line::A);
+    let from = FeedLine::Snapshot(Line::A);
     handler.handle_packet(0, A, &framed(40, &[0xC0, 0x85]), &mut words);
     handler.handle_packet(0, from, &framed(1, &snapshot(40, 1, 50)), &mut words);
     assert_eq!((words.take().as_str(), best_bid(&handler)), ("5@40a Recovered", Ok(50)));
@@ -34,7 +34,7 @@ fn books_are_stale_while_packets_come_whose_numbers_follow_nothing() {
         assert_eq!(best_bid(&handler), Err(StaleReason::OutOfSequence));
         handler.handle_packet(
             2,
-            Source::Snapshot(Line::A),
+            FeedLine::Snapshot(Line::A),
             &framed(1, &snapshot(120, 4, 60)),
             &mut words,
         );
@@ -161,7 +161,7 @@ fn nothing_is_lost_or_doubled_around_a_reset_while_line_b_is_behind() {
 
 /// A feed with numbers in the preamble that never resets its dictionaries.
 fn persistent() -> Tested {
-    let framing = Preset::Cme.framing().reset(ResetPolicy::Never);
+    let framing = Preset::Cme.framing().reset(FramingResetPolicy::Never);
     handler_of(HandlerOptions { framing, arbiter: arbiter_options(), ..Default::default() })
 }
 
@@ -193,7 +193,7 @@ fn a_session_that_is_announced_begins_with_empty_dictionaries() {
 #[test]
 fn a_session_of_packets_without_numbers_begins_at_once() {
     let mut handler = handler_of(HandlerOptions {
-        framing: Framing::new().reset(ResetPolicy::Never),
+        framing: Framing::new().reset(FramingResetPolicy::Never),
         sequence: SequenceSource::None,
         ..Default::default()
     });

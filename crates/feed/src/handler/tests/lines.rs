@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn lines_become_one_and_books_follow() {
     let (mut handler, mut words) = (cme(), Words::default());
-    let from = Source::Snapshot(Line::B);
+    let from = FeedLine::Snapshot(Line::B);
     handler.handle_packet(0, from, &framed(1, &snapshot(9, 3, 50)), &mut words);
     assert_eq!(words.take(), "Ahead", "no line has brought anything yet");
     assert_eq!(best_bid(&handler), Err(StaleReason::Ahead));
@@ -27,7 +27,7 @@ fn lines_become_one_and_books_follow() {
 #[test]
 fn lost_packets_make_books_stale_until_a_snapshot() {
     let (mut handler, mut words) = (cme(), Words::default());
-    let from = Source::Snapshot(Line::A);
+    let from = FeedLine::Snapshot(Line::A);
     handler.handle_packet(0, from, &framed(1, &snapshot(1, 1, 50)), &mut words);
     handler.handle_packet(1, A, &framed(2, &bid(2, 51)), &mut words);
     handler.handle_packet(2, A, &framed(4, &bid(4, 53)), &mut words);

@@ -73,7 +73,7 @@ fn a_last_message_without_number_waits_for_those_before_it_and_comes_once() {
 #[test]
 fn feeds_without_numbers_are_taken_as_they_come() {
     let mut handler = handler_of(HandlerOptions {
-        framing: Framing::new().reset(crate::framing::ResetPolicy::Packet),
+        framing: Framing::new().reset(crate::framing::FramingResetPolicy::Packet),
         sequence: SequenceSource::None,
         ..Default::default()
     });

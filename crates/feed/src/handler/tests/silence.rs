@@ -19,7 +19,7 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
         ..Default::default()
     });
     let mut sink = Silences::default();
-    let from = Source::Snapshot(Line::A);
+    let from = FeedLine::Snapshot(Line::A);
     handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut sink);
     handler.handle_packet(10, A, &framed(1, &bid(2, 51)), &mut sink);
     assert_eq!(best_bid(&handler), Ok(51));
@@ -64,7 +64,7 @@ fn lines_that_only_repeat_old_packets_are_out_of_sequence_and_not_silent() {
         });
         let mut sink = States::default();
         let mut now_ns = 10;
-        let mut send = |handler: &mut Tested, sink: &mut States, lines: &[Source], from, to| {
+        let mut send = |handler: &mut Tested, sink: &mut States, lines: &[FeedLine], from, to| {
             for seq_num in from..to {
                 now_ns += 50;
                 handler.fire_due(0, now_ns, sink);
@@ -112,7 +112,7 @@ fn a_channel_on_which_preambles_come_is_not_silent() {
         ..Default::default()
     });
     let mut words = Words::default();
-    let from = Source::Snapshot(Line::A);
+    let from = FeedLine::Snapshot(Line::A);
     handler.handle_packet(0, from, &framed(1, &snapshot(0, 1, 50)), &mut words);
     handler.handle_packet(10, A, &framed(1, &bid(2, 51)), &mut words);
     for now_ns in [900, 1_800, 2_700] {

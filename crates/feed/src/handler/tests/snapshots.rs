@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 fn a_lost_snapshot_packet_loses_the_dictionaries_it_would_have_left() {
-    let framing = Preset::Cme.framing().reset(ResetPolicy::Template);
+    let framing = Preset::Cme.framing().reset(FramingResetPolicy::Template);
     let mut handler = handler_of(HandlerOptions { framing, ..Default::default() });
     let mut words = Words::default();
-    let from = Source::Snapshot(Line::A);
+    let from = FeedLine::Snapshot(Line::A);
     // Template 4 increments its number from message to message.
     let reset = [0xC0, 0xF8];
     let (five, on) = ([0xE0, 0x84, 0x85], [0xC0, 0x84]);

@@ -19,7 +19,7 @@ fn a_transaction_may_go_on_in_the_next_packet() {
     // A snapshot in between does not end it.
     handler.handle_packet(
         3,
-        Source::Snapshot(Line::A),
+        FeedLine::Snapshot(Line::A),
         &framed(1, &snapshot(2, 2, 50)),
         &mut words,
     );

@@ -12,7 +12,7 @@ use super::tags::{PLACES, TAGS, tag};
 
 /// Kind of a template's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum TemplateRole {
     /// Entries with MDUpdateAction (279): 35=X.
     Incremental,
     /// Entries without MDUpdateAction, and LastMsgSeqNumProcessed (369) or 35=W.
@@ -31,8 +31,8 @@ pub(super) enum Role {
 
 /// A template: its role, and its fields.
 #[derive(Debug)]
-pub(super) struct Shape {
-    pub(super) role: Role,
+pub(super) struct TemplateShape {
+    pub(super) role: TemplateRole,
     pub(super) root: Box<Bounds>,
     pub(super) entry: Box<Bounds>,
     /// The sequence of entries: its index in the root, and its slot.
@@ -50,7 +50,7 @@ pub(super) struct Shape {
     pub(super) feeds: Option<(Slot<Repeated>, Box<Bounds>)>,
 }
 
-impl Shape {
+impl TemplateShape {
     pub(super) fn of(
         program: &Program,
         segment: SegmentRef,
@@ -87,8 +87,9 @@ impl Shape {
             field.map_or_else(Box::default, |field| codes(field, words))
         };
         let role = role(fields, entries.map(|_| has_update_action));
-        let is_usual =
-            role == Role::Incremental && key == [tag::SECURITY_ID] && model == BookModel::ByLevel;
+        let is_usual = role == TemplateRole::Incremental
+            && key == [tag::SECURITY_ID]
+            && model == BookModel::ByLevel;
         Self {
             role,
             quick: if is_usual { QuickEntry::new(&entry) } else { None },
@@ -148,7 +149,7 @@ fn codes(field: &FieldLayout, words: &[(&str, u8)]) -> Box<[u8]> {
 
 /// Returns the role of a template with these fields. `entries` is `None` without entries, else true
 /// if they have MDUpdateAction.
-fn role(fields: &[FieldLayout], entries: Option<bool>) -> Role {
+fn role(fields: &[FieldLayout], entries: Option<bool>) -> TemplateRole {
     let has = |tag| fields.iter().any(|field| field.id == Some(tag));
     let msg_type = fields.iter().find(|field| field.id == Some(tag::MSG_TYPE));
     let msg_type = match msg_type.and_then(FieldLayout::constant) {
@@ -156,17 +157,17 @@ fn role(fields: &[FieldLayout], entries: Option<bool>) -> Role {
         _ => &[],
     };
     match (entries, msg_type) {
-        (Some(_), b"W") => Role::Snapshot,
-        (Some(true), _) => Role::Incremental,
-        (Some(false), _) if has(tag::LAST_MSG_SEQ_NUM_PROCESSED) => Role::Snapshot,
-        (Some(false), _) => Role::Other,
-        (None, b"d") => Role::Definition,
-        (None, b"f") => Role::SecurityStatus,
-        (None, b"h") => Role::SessionStatus,
-        (None, _) if has(tag::NEW_SEQ_NO) => Role::SequenceReset,
-        (None, b"") if has(tag::SECURITY_TRADING_STATUS) => Role::SecurityStatus,
-        (None, b"") if has(tag::TRAD_SES_STATUS) => Role::SessionStatus,
-        (None, _) => Role::Other,
+        (Some(_), b"W") => TemplateRole::Snapshot,
+        (Some(true), _) => TemplateRole::Incremental,
+        (Some(false), _) if has(tag::LAST_MSG_SEQ_NUM_PROCESSED) => TemplateRole::Snapshot,
+        (Some(false), _) => TemplateRole::Other,
+        (None, b"d") => TemplateRole::Definition,
+        (None, b"f") => TemplateRole::SecurityStatus,
+        (None, b"h") => TemplateRole::SessionStatus,
+        (None, _) if has(tag::NEW_SEQ_NO) => TemplateRole::SequenceReset,
+        (None, b"") if has(tag::SECURITY_TRADING_STATUS) => TemplateRole::SecurityStatus,
+        (None, b"") if has(tag::TRAD_SES_STATUS) => TemplateRole::SessionStatus,
+        (None, _) => TemplateRole::Other,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Interprets the fields of a message, independent of the engine that decoded it.
 
-use super::bind::{Role, Shape};
-use super::messages::Key;
-use super::quick::{Entry, UsualLevel, UsualOther, named_depth};
-use super::row::{Row, Scalar, invalid, is_implied, required};
+use super::bind::{TemplateRole, TemplateShape};
+use super::messages::InstrumentKeyFields;
+use super::quick::{EntryClass, UsualLevel, UsualOther, named_depth};
+use super::row::{FieldRow, FieldScalar, invalid, is_implied, required};
 use super::tags::tag;
 use super::{BookModel, MarketDataError};
 use crate::book::{
@@ -11,9 +11,9 @@ use crate::book::{
 };
 use crate::market::instruments::SEPARATOR;
 use crate::market::{
-    BookKind, Clear, ClearScope, Definition, ExchangeTime, Fragment, Instrument, InstrumentKey,
-    LevelName, LevelUpdate, MarketEvent, MarketSink, Snapshot, SnapshotLevel, Statistic, Status,
-    StatusScope, Trade, TradeAction, Update,
+    BookKind, Clear, ClearScope, Definition, ExchangeTime, Instrument, InstrumentKey, LevelName,
+    LevelUpdate, MarketEvent, MarketSink, Snapshot, SnapshotFragment, SnapshotLevel, Statistic,
+    Status, StatusScope, Trade, TradeAction, Update,
 };
 
 /// Most levels of one snapshot message.
@@ -22,9 +22,9 @@ const SNAPSHOT_LEVELS_MAX: usize = 1 << 18;
 type Result<T> = std::result::Result<T, MarketDataError>;
 
 /// A message being read.
-pub(super) struct Reading<'a, S> {
+pub(super) struct MessageReading<'a, S> {
     model: BookModel,
-    key: &'a Key,
+    key: &'a InstrumentKeyFields,
     seq_num: u64,
     sink: &'a mut S,
     levels: &'a mut Vec<SnapshotLevel>,
@@ -57,10 +57,10 @@ struct Positions {
     is_left_out: bool,
 }
 
-impl<'a, S> Reading<'a, S> {
+impl<'a, S> MessageReading<'a, S> {
     pub(super) fn new(
         model: BookModel,
-        key: &'a Key,
+        key: &'a InstrumentKeyFields,
         seq_num: u64,
         levels: &'a mut Vec<SnapshotLevel>,
         text: &'a mut Vec<u8>,
@@ -97,7 +97,7 @@ impl<'a, S> Reading<'a, S> {
 
 /// Part of the key that a record has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
+enum KeyPresence {
     /// All of it: the instrument is known.
     Whole,
     /// None of its fields.
@@ -106,22 +106,28 @@ enum Named {
     Partly(usize),
 }
 
-impl<'a, S: MarketSink> Reading<'a, S> {
+impl<'a, S: MarketSink> MessageReading<'a, S> {
     /// Reads the root, before the entries.
-    pub(super) fn begin<'m>(&mut self, shape: &'a Shape, root: impl Row<'m>) -> Result<()> {
+    pub(super) fn begin<'m>(
+        &mut self,
+        shape: &'a TemplateShape,
+        root: impl FieldRow<'m>,
+    ) -> Result<()> {
         self.codes = [&shape.codes[0], &shape.codes[1]];
         let has_plain_events = shape.quick.as_ref().is_some_and(|quick| quick.has_plain_events);
         self.only_counts_events = has_plain_events && !self.sink.wants_events();
         match shape.role {
             // The key may be split between the entries and the root.
-            Role::Incremental if shape.has_own_key => {}
-            Role::SequenceReset | Role::SessionStatus | Role::Other => {}
+            TemplateRole::Incremental if shape.has_own_key => {}
+            TemplateRole::SequenceReset | TemplateRole::SessionStatus | TemplateRole::Other => {}
             _ => {
                 self.name(root)?;
             }
         }
         self.trade_date = match shape.role {
-            Role::Incremental => root.get::<{ tag::TRADE_DATE }>().unsigned(tag::TRADE_DATE)?,
+            TemplateRole::Incremental => {
+                root.get::<{ tag::TRADE_DATE }>().unsigned(tag::TRADE_DATE)?
+            }
             _ => None,
         };
         Ok(())
@@ -129,21 +135,21 @@ impl<'a, S: MarketSink> Reading<'a, S> {
 
     /// Finds the instrument of a record.
     #[inline(always)]
-    fn name<'m>(&mut self, row: impl Row<'m>) -> Result<Named> {
+    fn name<'m>(&mut self, row: impl FieldRow<'m>) -> Result<KeyPresence> {
         if let [place] = self.key.places[..] {
             match row.at(place) {
-                Scalar::UInt(number) => {
+                FieldScalar::UInt(number) => {
                     self.name_by_number(number);
-                    return Ok(Named::Whole);
+                    return Ok(KeyPresence::Whole);
                 }
-                Scalar::Absent => return Ok(Named::Nothing),
+                FieldScalar::Absent => return Ok(KeyPresence::Nothing),
                 _ => {}
             }
         }
         self.name_by_text(row)
     }
 
-    fn name_by_text<'m>(&mut self, row: impl Row<'m>) -> Result<Named> {
+    fn name_by_text<'m>(&mut self, row: impl FieldRow<'m>) -> Result<KeyPresence> {
         self.text.clear();
         let mut present = 0;
         let mut partly = 0;
@@ -152,37 +158,41 @@ impl<'a, S: MarketSink> Reading<'a, S> {
                 self.text.push(SEPARATOR);
             }
             match row.at(*place) {
-                Scalar::Absent => continue,
-                Scalar::Text(text) => self.text.extend_from_slice(text.trim_ascii_end()),
-                Scalar::UInt(number) => self.text.extend_from_slice(number.to_string().as_bytes()),
-                Scalar::Int(number) => self.text.extend_from_slice(number.to_string().as_bytes()),
-                Scalar::Decimal(_) => return Err(invalid(*tag)),
+                FieldScalar::Absent => continue,
+                FieldScalar::Text(text) => self.text.extend_from_slice(text.trim_ascii_end()),
+                FieldScalar::UInt(number) => {
+                    self.text.extend_from_slice(number.to_string().as_bytes())
+                }
+                FieldScalar::Int(number) => {
+                    self.text.extend_from_slice(number.to_string().as_bytes())
+                }
+                FieldScalar::Decimal(_) => return Err(invalid(*tag)),
             }
             present += 1;
             partly = index;
         }
         if present == 0 {
-            return Ok(Named::Nothing);
+            return Ok(KeyPresence::Nothing);
         }
         if present < self.key.places.len() {
-            return Ok(Named::Partly(partly));
+            return Ok(KeyPresence::Partly(partly));
         }
         self.number = None;
         self.instrument = self.sink.instrument(InstrumentKey::Text(self.text));
         self.is_named = true;
-        Ok(Named::Whole)
+        Ok(KeyPresence::Whole)
     }
 
     /// Returns MDEntryType of an entry.
     #[inline(always)]
-    fn entry_type<'m>(&self, row: impl Row<'m>) -> Result<u8> {
+    fn entry_type<'m>(&self, row: impl FieldRow<'m>) -> Result<u8> {
         let value = row.get::<{ tag::ENTRY_TYPE }>();
         required(coded(value, self.codes[0], tag::ENTRY_TYPE)?, tag::ENTRY_TYPE)
     }
 
     /// Returns MDUpdateAction of an entry.
     #[inline(always)]
-    fn update_action<'m>(&self, row: impl Row<'m>) -> Result<Option<u8>> {
+    fn update_action<'m>(&self, row: impl FieldRow<'m>) -> Result<Option<u8>> {
         coded(row.get::<{ tag::UPDATE_ACTION }>(), self.codes[1], tag::UPDATE_ACTION)
     }
 
@@ -192,22 +202,22 @@ impl<'a, S: MarketSink> Reading<'a, S> {
 
     /// Reads an entry.
     #[inline(never)]
-    pub(super) fn entry<'m>(&mut self, role: Role, row: impl Row<'m>) -> Result<()> {
+    pub(super) fn entry<'m>(&mut self, role: TemplateRole, row: impl FieldRow<'m>) -> Result<()> {
         if let Some(number) = self.usual.take() {
             self.name_by_number(number);
         }
         match role {
-            Role::Incremental => self.update(row),
-            Role::Snapshot => self.level(row),
+            TemplateRole::Incremental => self.update(row),
+            TemplateRole::Snapshot => self.level(row),
             _ => Ok(()),
         }
     }
 
     /// Handles a common entry. Returns false if the entry needs the general path.
     #[inline(always)]
-    pub(super) fn usual(&mut self, entry: Entry) -> bool {
+    pub(super) fn usual(&mut self, entry: EntryClass) -> bool {
         match entry {
-            Entry::Level(level) => {
+            EntryClass::Level(level) => {
                 self.usual = Some(level.instrument);
                 *self.has_positions = true;
                 // The previous instrument is not compared first: a branch that cannot be predicted
@@ -226,8 +236,8 @@ impl<'a, S: MarketSink> Reading<'a, S> {
                 });
                 true
             }
-            Entry::Other(other) => self.usual_other(other),
-            Entry::Odd => false,
+            EntryClass::Other(other) => self.usual_other(other),
+            EntryClass::Odd => false,
         }
     }
 
@@ -256,10 +266,10 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         }
     }
 
-    fn update<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
+    fn update<'m>(&mut self, row: impl FieldRow<'m>) -> Result<()> {
         let named = self.name(row)?;
         let entry_type = self.entry_type(row)?;
-        if !self.is_named || matches!(named, Named::Partly(_)) {
+        if !self.is_named || matches!(named, KeyPresence::Partly(_)) {
             return self.unnamed_update(named, entry_type);
         }
         let kind = match entry_type {
@@ -280,12 +290,12 @@ impl<'a, S: MarketSink> Reading<'a, S> {
 
     /// Handles an entry that names no instrument. Only an empty book (J) may do so.
     #[cold]
-    fn unnamed_update(&mut self, named: Named, entry_type: u8) -> Result<()> {
+    fn unnamed_update(&mut self, named: KeyPresence, entry_type: u8) -> Result<()> {
         if entry_type != b'J' {
             return Err(MarketDataError::FieldAbsent { tag: self.key_tag() });
         }
         let scope = match named {
-            Named::Partly(index) => {
+            KeyPresence::Partly(index) => {
                 let text = self.text.split(|byte| *byte == SEPARATOR).nth(index);
                 ClearScope::Field { index, text: text.unwrap_or_default() }
             }
@@ -296,7 +306,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     }
 
     #[inline(always)]
-    fn change<'m>(&mut self, row: impl Row<'m>, entry_type: u8) -> Result<BookUpdate> {
+    fn change<'m>(&mut self, row: impl FieldRow<'m>, entry_type: u8) -> Result<BookUpdate> {
         let side = match entry_type {
             b'0' => Side::Bid,
             b'1' => Side::Offer,
@@ -327,7 +337,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     #[cold]
     fn entry_event<'m>(
         &mut self,
-        row: impl Row<'m>,
+        row: impl FieldRow<'m>,
         entry_type: u8,
         instrument: Instrument,
     ) -> Result<()> {
@@ -358,8 +368,12 @@ impl<'a, S: MarketSink> Reading<'a, S> {
                     None => row.get::<{ tag::TRADE_ID }>().order_id(tag::TRADE_ID)?,
                 },
                 aggressor: match row.get::<{ tag::AGGRESSOR_SIDE }>() {
-                    Scalar::UInt(1) | Scalar::Int(1) | Scalar::Text(b"1") => Some(Side::Bid),
-                    Scalar::UInt(2) | Scalar::Int(2) | Scalar::Text(b"2") => Some(Side::Offer),
+                    FieldScalar::UInt(1) | FieldScalar::Int(1) | FieldScalar::Text(b"1") => {
+                        Some(Side::Bid)
+                    }
+                    FieldScalar::UInt(2) | FieldScalar::Int(2) | FieldScalar::Text(b"2") => {
+                        Some(Side::Offer)
+                    }
                     _ => None,
                 },
                 conditions: row.get::<{ tag::TRADE_CONDITION }>().text(),
@@ -370,7 +384,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    fn level<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
+    fn level<'m>(&mut self, row: impl FieldRow<'m>) -> Result<()> {
         let side = match self.entry_type(row)? {
             b'0' => Side::Bid,
             b'1' => Side::Offer,
@@ -424,7 +438,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     }
 
     /// Reads the depth of one of the instrument's feeds from a definition.
-    pub(super) fn feed<'m>(&mut self, row: impl Row<'m>) -> Result<()> {
+    pub(super) fn feed<'m>(&mut self, row: impl FieldRow<'m>) -> Result<()> {
         let depth = depth(row)?;
         let feed = row.get::<{ tag::MD_FEED_TYPE }>().text();
         // CME: GBX is the outright book, GBI the implied one. If another exchange lists several
@@ -441,22 +455,24 @@ impl<'a, S: MarketSink> Reading<'a, S> {
     }
 
     /// Reports the content of the whole message.
-    pub(super) fn end<'m>(&mut self, role: Role, root: impl Row<'m>) -> Result<()> {
+    pub(super) fn end<'m>(&mut self, role: TemplateRole, root: impl FieldRow<'m>) -> Result<()> {
         let last = root.get::<{ tag::LAST_FRAGMENT }>();
         let fragment = match last {
-            Scalar::UInt(0) | Scalar::Int(0) | Scalar::Text(b"0" | b"N") => Fragment::Middle,
-            Scalar::Absent => Fragment::Whole,
-            _ => Fragment::Last,
+            FieldScalar::UInt(0) | FieldScalar::Int(0) | FieldScalar::Text(b"0" | b"N") => {
+                SnapshotFragment::Middle
+            }
+            FieldScalar::Absent => SnapshotFragment::Whole,
+            _ => SnapshotFragment::Last,
         };
         match role {
-            Role::Snapshot => self.snapshot(root, fragment)?,
-            Role::SequenceReset => {
+            TemplateRole::Snapshot => self.snapshot(root, fragment)?,
+            TemplateRole::SequenceReset => {
                 let next = root.get::<{ tag::NEW_SEQ_NO }>().unsigned(tag::NEW_SEQ_NO)?;
                 let sending_time = sending_time(root);
                 self.sink.sequence_reset(required(next, tag::NEW_SEQ_NO)?, sending_time);
             }
-            Role::Definition => self.define(root)?,
-            Role::SecurityStatus => {
+            TemplateRole::Definition => self.define(root)?,
+            TemplateRole::SecurityStatus => {
                 let status = root.get::<{ tag::SECURITY_TRADING_STATUS }>();
                 if let (Some(code), Some(instrument)) =
                     (status.unsigned(tag::SECURITY_TRADING_STATUS)?, self.instrument)
@@ -465,24 +481,26 @@ impl<'a, S: MarketSink> Reading<'a, S> {
                     self.sink.event(&MarketEvent::Status(Status { scope, code }));
                 }
             }
-            Role::SessionStatus => {
+            TemplateRole::SessionStatus => {
                 let status = root.get::<{ tag::TRAD_SES_STATUS }>();
                 if let Some(code) = status.unsigned(tag::TRAD_SES_STATUS)? {
                     let scope = StatusScope::Channel;
                     self.sink.event(&MarketEvent::Status(Status { scope, code }));
                 }
             }
-            Role::Incremental | Role::Other => {}
+            TemplateRole::Incremental | TemplateRole::Other => {}
         }
         match role {
-            Role::Incremental => self.sink.end_message(fragment == Fragment::Middle),
-            Role::Snapshot | Role::SequenceReset => self.sink.end_message(false),
+            TemplateRole::Incremental => {
+                self.sink.end_message(fragment == SnapshotFragment::Middle)
+            }
+            TemplateRole::Snapshot | TemplateRole::SequenceReset => self.sink.end_message(false),
             _ => self.sink.end_other_message(),
         }
         Ok(())
     }
 
-    fn snapshot<'m>(&mut self, root: impl Row<'m>, fragment: Fragment) -> Result<()> {
+    fn snapshot<'m>(&mut self, root: impl FieldRow<'m>, fragment: SnapshotFragment) -> Result<()> {
         if !self.is_named {
             return Err(MarketDataError::FieldAbsent { tag: self.key_tag() });
         }
@@ -504,14 +522,14 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         Ok(())
     }
 
-    fn define<'m>(&mut self, root: impl Row<'m>) -> Result<()> {
+    fn define<'m>(&mut self, root: impl FieldRow<'m>) -> Result<()> {
         let Some(instrument) = self.instrument else { return Ok(()) };
-        let text = |value: Scalar<'_>| match value {
-            Scalar::Text(text) if !text.is_empty() => {
+        let text = |value: FieldScalar<'_>| match value {
+            FieldScalar::Text(text) if !text.is_empty() => {
                 Some(String::from_utf8_lossy(text.trim_ascii_end()).into())
             }
-            Scalar::UInt(number) => Some(number.to_string().into()),
-            Scalar::Int(number) => Some(number.to_string().into()),
+            FieldScalar::UInt(number) => Some(number.to_string().into()),
+            FieldScalar::Int(number) => Some(number.to_string().into()),
             _ => None,
         };
         let tick = root.get::<{ tag::MIN_PRICE_INCREMENT }>();
@@ -520,7 +538,7 @@ impl<'a, S: MarketSink> Reading<'a, S> {
         let definition = Definition {
             // At CME Symbol is "[N/A]", and SecurityDesc has the common name.
             symbol: match root.get::<{ tag::SYMBOL }>() {
-                Scalar::Absent | Scalar::Text(b"[N/A]") => {
+                FieldScalar::Absent | FieldScalar::Text(b"[N/A]") => {
                     text(root.get::<{ tag::SECURITY_DESC }>())
                 }
                 symbol => text(symbol),
@@ -536,9 +554,9 @@ impl<'a, S: MarketSink> Reading<'a, S> {
 
 /// Reads a field of one character, or of an enum whose wire values have these codes.
 #[inline(always)]
-fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
+fn coded(value: FieldScalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
     match value {
-        Scalar::UInt(wire) if !codes.is_empty() => {
+        FieldScalar::UInt(wire) if !codes.is_empty() => {
             let code = usize::try_from(wire).ok().and_then(|wire| codes.get(wire));
             code.map(|code| Some(*code)).ok_or(invalid(tag))
         }
@@ -548,7 +566,7 @@ fn coded(value: Scalar<'_>, codes: &[u8], tag: u32) -> Result<Option<u8>> {
 
 /// Returns the time at which a message was first sent, as a number: OrigSendingTime (122) if it is
 /// sent again, else SendingTime (52). `None` if it is absent or not in digits.
-pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
+pub(super) fn sending_time<'m>(root: impl FieldRow<'m>) -> Option<u64> {
     let original = root.get::<{ tag::ORIG_SENDING_TIME }>();
     let original = original.unsigned(tag::ORIG_SENDING_TIME).ok().flatten();
     let sent = || root.get::<{ tag::SENDING_TIME }>().unsigned(tag::SENDING_TIME).ok().flatten();
@@ -557,15 +575,15 @@ pub(super) fn sending_time<'m>(root: impl Row<'m>) -> Option<u64> {
 
 /// Returns MarketDepth (264) if it is a number of levels.
 #[inline(always)]
-fn depth<'m>(row: impl Row<'m>) -> Result<Option<u32>> {
+fn depth<'m>(row: impl FieldRow<'m>) -> Result<Option<u32>> {
     match row.get::<{ tag::MARKET_DEPTH }>() {
-        Scalar::Absent => Ok(None),
+        FieldScalar::Absent => Ok(None),
         depth => Ok(depth.unsigned(tag::MARKET_DEPTH)?.and_then(named_depth)),
     }
 }
 
 #[inline(always)]
-fn level_action<'m>(row: impl Row<'m>, action: u8) -> Result<LevelAction> {
+fn level_action<'m>(row: impl FieldRow<'m>, action: u8) -> Result<LevelAction> {
     Ok(match action {
         b'0' => LevelAction::New(level_content(row)?),
         b'1' | b'5' => LevelAction::Change(level_content(row)?),
@@ -576,22 +594,22 @@ fn level_action<'m>(row: impl Row<'m>, action: u8) -> Result<LevelAction> {
     })
 }
 
-fn price<'m>(row: impl Row<'m>) -> Result<Option<Amount>> {
+fn price<'m>(row: impl FieldRow<'m>) -> Result<Option<Amount>> {
     row.get::<{ tag::ENTRY_PX }>().amount(tag::ENTRY_PX)
 }
 
-fn size<'m>(row: impl Row<'m>) -> Result<Option<Amount>> {
+fn size<'m>(row: impl FieldRow<'m>) -> Result<Option<Amount>> {
     row.get::<{ tag::ENTRY_SIZE }>().amount(tag::ENTRY_SIZE)
 }
 
-fn order_id<'m>(row: impl Row<'m>) -> Result<Option<OrderId>> {
+fn order_id<'m>(row: impl FieldRow<'m>) -> Result<Option<OrderId>> {
     match row.get::<{ tag::ENTRY_ID }>().order_id(tag::ENTRY_ID)? {
         Some(id) => Ok(Some(id)),
         None => row.get::<{ tag::ORDER_ID }>().order_id(tag::ORDER_ID),
     }
 }
 
-fn price_update<'m>(row: impl Row<'m>, side: Side, action: u8) -> Result<BookUpdate> {
+fn price_update<'m>(row: impl FieldRow<'m>, side: Side, action: u8) -> Result<BookUpdate> {
     let action = match action {
         b'0' => PriceAction::New,
         b'1' => PriceAction::Change,
@@ -607,7 +625,7 @@ fn price_update<'m>(row: impl Row<'m>, side: Side, action: u8) -> Result<BookUpd
     Ok(BookUpdate::ByPrice { side, action, level })
 }
 
-fn order_update<'m>(row: impl Row<'m>, side: Side, action: u8) -> Result<BookUpdate> {
+fn order_update<'m>(row: impl FieldRow<'m>, side: Side, action: u8) -> Result<BookUpdate> {
     let id = required(order_id(row)?, tag::ENTRY_ID)?;
     let action = match action {
         b'0' => OrderAction::New {
@@ -623,7 +641,7 @@ fn order_update<'m>(row: impl Row<'m>, side: Side, action: u8) -> Result<BookUpd
 }
 
 #[inline(always)]
-fn level_content<'m>(row: impl Row<'m>) -> Result<Level> {
+fn level_content<'m>(row: impl FieldRow<'m>) -> Result<Level> {
     let orders = row.get::<{ tag::NUMBER_OF_ORDERS }>().unsigned(tag::NUMBER_OF_ORDERS)?;
     Ok(Level {
         price: required(price(row)?, tag::ENTRY_PX)?,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{Entries, Message, Program};
 
-use super::bind::{Role, Shape};
-use super::entries::{Reading, sending_time};
-use super::row::{Bound, Slots};
+use super::bind::{TemplateRole, TemplateShape};
+use super::entries::{MessageReading, sending_time};
+use super::row::{Bound, SlotRow};
 use super::tags::{PLACES, TAGS, place_of, tag};
-use super::visit::{self, Part};
+use super::visit::{self, SequencePart};
 use super::{AdapterOptions, BookModel, MarketDataError};
 use crate::handler::GeneratedMessage;
 use crate::market::{Adapt, MarketSink, SnapshotLevel};
@@ -24,9 +24,9 @@ use crate::market::{Adapt, MarketSink, SnapshotLevel};
 #[derive(Debug)]
 pub struct MarketDataAdapter {
     program: Arc<Program>,
-    shapes: Vec<Shape>,
+    shapes: Vec<TemplateShape>,
     model: BookModel,
-    key: Key,
+    key: InstrumentKeyFields,
     /// Buffer for the levels of a snapshot.
     levels: Vec<SnapshotLevel>,
     /// Buffer for a key of several fields.
@@ -37,13 +37,13 @@ pub struct MarketDataAdapter {
 
 /// The fields that identify an instrument.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
+pub(super) struct InstrumentKeyFields {
     pub(super) tags: Vec<u32>,
     /// Index of each in arrays of fields.
     pub(super) places: Vec<usize>,
 }
 
-impl Key {
+impl InstrumentKeyFields {
     /// Tags that are not in [`TAGS`] get the places after them, in order.
     fn new(tags: Vec<u32>) -> Self {
         let of = |(index, tag): (usize, &u32)| match place_of(*tag) {
@@ -63,10 +63,19 @@ impl MarketDataAdapter {
     pub fn new(program: Arc<Program>, options: &AdapterOptions) -> Self {
         let (model, key) = (options.model(&program), options.key(&program));
         let templates = program.templates().iter();
-        let shapes =
-            templates.map(|template| Shape::of(&program, template.segment, &key, model)).collect();
+        let shapes = templates
+            .map(|template| TemplateShape::of(&program, template.segment, &key, model))
+            .collect();
         let (levels, text, has_positions) = Default::default();
-        Self { program, shapes, model, key: Key::new(key), levels, text, has_positions }
+        Self {
+            program,
+            shapes,
+            model,
+            key: InstrumentKeyFields::new(key),
+            levels,
+            text,
+            has_positions,
+        }
     }
 
     /// Returns how the feed names levels.
@@ -77,8 +86,8 @@ impl MarketDataAdapter {
     /// True if any template numbers the updates of an instrument (RptSeq, 83).
     pub fn has_rpt_seq(&self) -> bool {
         let place = const { place_of(tag::RPT_SEQ) };
-        let is_bound = |shape: &Shape| {
-            shape.role == Role::Incremental && !matches!(shape.entry[place], Bound::Missing)
+        let is_bound = |shape: &TemplateShape| {
+            shape.role == TemplateRole::Incremental && !matches!(shape.entry[place], Bound::Missing)
         };
         self.shapes.iter().any(is_bound)
     }
@@ -86,8 +95,8 @@ impl MarketDataAdapter {
     /// True if any template of updates has SendingTime (52).
     fn has_times(&self) -> bool {
         let place = const { place_of(tag::SENDING_TIME) };
-        let is_bound = |shape: &Shape| {
-            shape.role == Role::Incremental && !matches!(shape.root[place], Bound::Missing)
+        let is_bound = |shape: &TemplateShape| {
+            shape.role == TemplateRole::Incremental && !matches!(shape.root[place], Bound::Missing)
         };
         self.shapes.iter().any(is_bound)
     }
@@ -104,13 +113,13 @@ impl MarketDataAdapter {
         template: usize,
         seq_num: u64,
         sink: &'a mut S,
-    ) -> Result<(Reading<'a, S>, &'a Shape), MarketDataError> {
+    ) -> Result<(MessageReading<'a, S>, &'a TemplateShape), MarketDataError> {
         if !Arc::ptr_eq(&self.program, program) {
             return Err(MarketDataError::OtherProgram);
         }
         let shape = self.shapes.get(template).ok_or(MarketDataError::OtherProgram)?;
         let Self { model, key, levels, text, has_positions, .. } = self;
-        Ok((Reading::new(*model, key, seq_num, levels, text, has_positions, sink), shape))
+        Ok((MessageReading::new(*model, key, seq_num, levels, text, has_positions, sink), shape))
     }
 }
 
@@ -124,11 +133,11 @@ impl Adapt<Message> for MarketDataAdapter {
         let program = message.program();
         let (mut reading, shape) =
             self.reading(program, message.template_index(), seq_num, sink)?;
-        if shape.role == Role::Other {
+        if shape.role == TemplateRole::Other {
             return Ok(());
         }
         let record = message.root();
-        let root = Slots { record, bounds: &shape.root };
+        let root = SlotRow { record, bounds: &shape.root };
         let entries = shape.entries.as_ref().and_then(|slot| record.read(slot));
         reading.begin(shape, root)?;
         if let Some(entries) = entries {
@@ -136,7 +145,7 @@ impl Adapt<Message> for MarketDataAdapter {
         }
         if let Some((slot, bounds)) = &shape.feeds {
             for record in record.read(slot).iter().flat_map(|feeds| feeds.iter()) {
-                reading.feed(Slots { record, bounds })?;
+                reading.feed(SlotRow { record, bounds })?;
             }
         }
         reading.end(shape.role, root)
@@ -148,28 +157,28 @@ impl Adapt<Message> for MarketDataAdapter {
 
     fn sending_time(&self, message: &Message) -> Option<u64> {
         let shape = self.shapes.get(message.template_index())?;
-        sending_time(Slots { record: message.root(), bounds: &shape.root })
+        sending_time(SlotRow { record: message.root(), bounds: &shape.root })
     }
 }
 
 #[inline]
 fn read_entries<'a, S: MarketSink>(
-    reading: &mut Reading<'a, S>,
-    shape: &'a Shape,
+    reading: &mut MessageReading<'a, S>,
+    shape: &'a TemplateShape,
     entries: &Entries<'_>,
 ) -> Result<(), MarketDataError> {
     let bounds = &shape.entry;
     let Some(quick) = &shape.quick else {
         return entries
             .iter()
-            .try_for_each(|record| reading.entry(shape.role, Slots { record, bounds }));
+            .try_for_each(|record| reading.entry(shape.role, SlotRow { record, bounds }));
     };
     let grouped = entries.group(&quick.group);
     for index in 0..entries.len() {
         let record = grouped.entry(index);
         let is_usual = record.is_some_and(|record| reading.usual(quick.read(&record)));
         if !is_usual && let Some(record) = entries.entry(index) {
-            reading.entry(shape.role, Slots { record, bounds })?;
+            reading.entry(shape.role, SlotRow { record, bounds })?;
         }
     }
     Ok(())
@@ -183,31 +192,38 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
         sink: &mut S,
     ) -> Result<(), MarketDataError> {
         let known = match message.message() {
-            generated::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
-            generated::Message::Known(known) => known,
+            generated::ModuleMessage::Dynamic(message) => {
+                return self.adapt(message, seq_num, sink);
+            }
+            generated::ModuleMessage::Known(known) => known,
         };
         let (mut reading, shape) =
             self.reading(message.program(), message.template_index(), seq_num, sink)?;
-        if shape.role == Role::Other {
+        if shape.role == TemplateRole::Other {
             return Ok(());
         }
         if shape.quick.is_some() {
-            let mut head = visit::Head::default();
+            let mut head = visit::IncrementalHead::default();
             T::visit_tags(known, &mut head);
             reading.begin(shape, &head)?;
-            visit_entries::<T, S>(known, &mut reading, Part::UsualEntries, shape.entries_at)?;
+            visit_entries::<T, S>(
+                known,
+                &mut reading,
+                SequencePart::UsualEntries,
+                shape.entries_at,
+            )?;
             return reading.end(shape.role, &head);
         }
-        let mut fields = visit::Fields::new(reading.key_tags());
+        let mut fields = visit::FieldsByPlace::new(reading.key_tags());
         T::visit_tags(known, &mut fields);
         let root = fields.row();
         reading.begin(shape, root)?;
         if shape.entries.is_some() {
-            let part = Part::Entries(shape.role);
+            let part = SequencePart::Entries(shape.role);
             visit_entries::<T, S>(known, &mut reading, part, shape.entries_at)?;
         }
         if shape.feeds.is_some() {
-            visit_entries::<T, S>(known, &mut reading, Part::Feeds, shape.feeds_at)?;
+            visit_entries::<T, S>(known, &mut reading, SequencePart::Feeds, shape.feeds_at)?;
         }
         reading.end(shape.role, root)
     }
@@ -218,10 +234,10 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
 
     fn sending_time(&self, message: &GeneratedMessage<T>) -> Option<u64> {
         let known = match message.message() {
-            generated::Message::Dynamic(message) => return self.sending_time(message),
-            generated::Message::Known(known) => known,
+            generated::ModuleMessage::Dynamic(message) => return self.sending_time(message),
+            generated::ModuleMessage::Known(known) => known,
         };
-        let mut fields = visit::Fields::new(&self.key.tags);
+        let mut fields = visit::FieldsByPlace::new(&self.key.tags);
         T::visit_tags(known, &mut fields);
         sending_time(fields.row())
     }
@@ -231,11 +247,11 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for MarketDataAdapter {
 #[inline]
 fn visit_entries<T: Templates, S: MarketSink>(
     message: T::Message<'_>,
-    reading: &mut Reading<'_, S>,
-    part: Part,
+    reading: &mut MessageReading<'_, S>,
+    part: SequencePart,
     wanted: usize,
 ) -> Result<(), MarketDataError> {
-    let mut entries = visit::Entries { reading, part, wanted, result: Ok(()) };
+    let mut entries = visit::EntriesReader { reading, part, wanted, result: Ok(()) };
     T::visit_tags(message, &mut entries);
     entries.result
 }

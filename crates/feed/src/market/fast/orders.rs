@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tickwire_fast::generated::{self, Templates, Value, VisitTags};
+use tickwire_fast::generated::{self, ModuleValue, Templates, VisitTags};
 use tickwire_fast::{FieldValue, Message, Program};
 
 use super::MarketDataError;
-use super::row::Scalar;
+use super::row::FieldScalar;
 use crate::book::{BookUpdate, OrderAction, Side};
 use crate::handler::GeneratedMessage;
 use crate::market::{Adapt, BookKind, InstrumentKey, MarketSink, Update};
@@ -51,7 +51,7 @@ impl Default for OrderFields {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum OrderMessageKind {
     New,
     Change,
     Remove,
@@ -67,8 +67,8 @@ const PLACES: usize = 5;
 
 /// A template of orders: the indexes of its fields.
 #[derive(Clone, Debug)]
-struct Shape {
-    kind: Kind,
+struct OrderTemplateShape {
+    kind: OrderMessageKind,
     at: [Option<usize>; PLACES],
 }
 
@@ -77,7 +77,7 @@ struct Shape {
 #[derive(Debug)]
 pub struct OrderAdapter {
     program: Arc<Program>,
-    shapes: Vec<Option<Shape>>,
+    shapes: Vec<Option<OrderTemplateShape>>,
 }
 
 impl OrderAdapter {
@@ -87,27 +87,31 @@ impl OrderAdapter {
             [&fields.order_id, &fields.instrument, &fields.side, &fields.price, &fields.size];
         let mut shapes = vec![None; program.templates().len()];
         for (kind, template) in [
-            (Kind::New, &fields.new),
-            (Kind::Change, &fields.change),
-            (Kind::Remove, &fields.remove),
+            (OrderMessageKind::New, &fields.new),
+            (OrderMessageKind::Change, &fields.change),
+            (OrderMessageKind::Remove, &fields.remove),
         ] {
             let index = program.templates().iter().position(|t| *t.name.local == **template)?;
             let segment = program.templates().get(index)?.segment;
             let layouts = program.fields_of(segment);
             let at = names.map(|name| layouts.iter().position(|field| *field.name.local == **name));
             let needed = match kind {
-                Kind::New => PLACES,
-                Kind::Change | Kind::Remove => SIDE,
+                OrderMessageKind::New => PLACES,
+                OrderMessageKind::Change | OrderMessageKind::Remove => SIDE,
             };
             if at.iter().take(needed).any(Option::is_none) {
                 return None;
             }
-            *shapes.get_mut(index)? = Some(Shape { kind, at });
+            *shapes.get_mut(index)? = Some(OrderTemplateShape { kind, at });
         }
         Some(Self { program, shapes })
     }
 
-    fn shape(&self, program: &Arc<Program>, at: usize) -> Result<Option<&Shape>, MarketDataError> {
+    fn shape(
+        &self,
+        program: &Arc<Program>,
+        at: usize,
+    ) -> Result<Option<&OrderTemplateShape>, MarketDataError> {
         if !Arc::ptr_eq(&self.program, program) {
             return Err(MarketDataError::OtherProgram);
         }
@@ -119,8 +123,8 @@ impl OrderAdapter {
 const TAGS: [u32; PLACES] = [37, 48, 54, 44, 38];
 
 fn push<S: MarketSink>(
-    kind: Kind,
-    values: &[Scalar<'_>; PLACES],
+    kind: OrderMessageKind,
+    values: &[FieldScalar<'_>; PLACES],
     seq_num: u64,
     sink: &mut S,
 ) -> Result<(), MarketDataError> {
@@ -128,18 +132,20 @@ fn push<S: MarketSink>(
     let amount = |place: usize| values[place].amount(TAGS[place]);
     let id = values[ORDER_ID].order_id(TAGS[ORDER_ID])?.ok_or(absent(ORDER_ID))?;
     let instrument = match values[INSTRUMENT] {
-        Scalar::UInt(number) => sink.instrument(InstrumentKey::Number(number)),
-        Scalar::Text(text) => sink.instrument(InstrumentKey::Text(text)),
+        FieldScalar::UInt(number) => sink.instrument(InstrumentKey::Number(number)),
+        FieldScalar::Text(text) => sink.instrument(InstrumentKey::Text(text)),
         _ => return Err(absent(INSTRUMENT)),
     };
     let action = match kind {
-        Kind::New => OrderAction::New {
+        OrderMessageKind::New => OrderAction::New {
             side: side(values[SIDE])?,
             price: amount(PRICE)?.ok_or(absent(PRICE))?,
             size: amount(SIZE)?.ok_or(absent(SIZE))?,
         },
-        Kind::Change => OrderAction::Change { price: amount(PRICE)?, size: amount(SIZE)? },
-        Kind::Remove => OrderAction::Remove,
+        OrderMessageKind::Change => {
+            OrderAction::Change { price: amount(PRICE)?, size: amount(SIZE)? }
+        }
+        OrderMessageKind::Remove => OrderAction::Remove,
     };
     if let Some(instrument) = instrument {
         let change = BookUpdate::ByOrder { id, action };
@@ -150,11 +156,11 @@ fn push<S: MarketSink>(
     Ok(())
 }
 
-fn side(value: Scalar<'_>) -> Result<Side, MarketDataError> {
+fn side(value: FieldScalar<'_>) -> Result<Side, MarketDataError> {
     let code = match value {
-        Scalar::Text(&[code]) => u64::from(code),
-        Scalar::UInt(code) => code,
-        Scalar::Absent => return Err(MarketDataError::FieldAbsent { tag: TAGS[SIDE] }),
+        FieldScalar::Text(&[code]) => u64::from(code),
+        FieldScalar::UInt(code) => code,
+        FieldScalar::Absent => return Err(MarketDataError::FieldAbsent { tag: TAGS[SIDE] }),
         _ => u64::MAX,
     };
     match u8::try_from(code) {
@@ -177,20 +183,20 @@ impl Adapt<Message> for OrderAdapter {
         let root = message.root();
         let values = shape.at.map(|index| {
             let value = index.map_or(FieldValue::Absent, |index| root.value(index));
-            Scalar::from(value)
+            FieldScalar::from(value)
         });
         push(shape.kind, &values, seq_num, sink)
     }
 }
 
 /// Collects the values of the fields at some indexes.
-struct Collect<'s, 'm> {
+struct FieldCollector<'s, 'm> {
     at: &'s [Option<usize>; PLACES],
-    values: [Scalar<'m>; PLACES],
+    values: [FieldScalar<'m>; PLACES],
 }
 
-impl<'m> VisitTags<'m> for Collect<'_, 'm> {
-    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>) {
+impl<'m> VisitTags<'m> for FieldCollector<'_, 'm> {
+    fn value<const INDEX: usize, const TAG: u32>(&mut self, value: ModuleValue<'m>) {
         let place = self.at.iter().position(|index| *index == Some(INDEX));
         if let Some(kept) = place.and_then(|place| self.values.get_mut(place)) {
             *kept = value.into();
@@ -206,13 +212,15 @@ impl<T: Templates> Adapt<GeneratedMessage<T>> for OrderAdapter {
         sink: &mut S,
     ) -> Result<(), MarketDataError> {
         let known = match message.message() {
-            generated::Message::Dynamic(message) => return self.adapt(message, seq_num, sink),
-            generated::Message::Known(known) => known,
+            generated::ModuleMessage::Dynamic(message) => {
+                return self.adapt(message, seq_num, sink);
+            }
+            generated::ModuleMessage::Known(known) => known,
         };
         let Some(shape) = self.shape(message.program(), message.template_index())? else {
             return Ok(());
         };
-        let mut fields = Collect { at: &shape.at, values: [Scalar::Absent; PLACES] };
+        let mut fields = FieldCollector { at: &shape.at, values: [FieldScalar::Absent; PLACES] };
         T::visit_tags(known, &mut fields);
         push(shape.kind, &fields.values, seq_num, sink)
     }

@@ -8,7 +8,7 @@
 
 use tickwire_fast::{Decimal, GroupedRecord, GroupedSlot, Scaled, SlotGroup, Text, UInt};
 
-use super::row::{Bound, Bounds, Scalar, has_implied};
+use super::row::{Bound, Bounds, FieldScalar, has_implied};
 use super::tags::{place_of, tag};
 use crate::book::{Amount, Level, LevelChange, Side};
 use crate::market::BookKind;
@@ -37,7 +37,7 @@ pub(super) struct QuickEntry {
     /// The number of orders; any slot if the entry has none.
     orders: GroupedSlot<UInt>,
     condition: Option<GroupedSlot<Text>>,
-    presence: Presence,
+    presence: PresenceBits,
     /// True if an entry that is not a level can be counted without reading its other fields,
     /// because none of them has a type with invalid values.
     pub(super) has_plain_events: bool,
@@ -45,7 +45,7 @@ pub(super) struct QuickEntry {
 
 /// Presence bits of fields.
 #[derive(Clone, Copy, Debug)]
-struct Presence {
+struct PresenceBits {
     /// Fields that every such entry has.
     needed: u64,
     /// Fields that an update of a level has, by MDUpdateAction.
@@ -57,12 +57,12 @@ struct Presence {
 }
 
 /// Finds the slots of a group.
-struct Finding<'b> {
+struct SlotFinder<'b> {
     entry: &'b Bounds,
     group: SlotGroup,
 }
 
-impl Finding<'_> {
+impl SlotFinder<'_> {
     fn bound(&self, tag: u32) -> &Bound {
         self.entry.get(place_of(tag)).unwrap_or(&Bound::Missing)
     }
@@ -115,7 +115,7 @@ impl QuickEntry {
             Bound::Text(slot) => SlotGroup::of(slot),
             _ => return None,
         };
-        let find = Finding { entry, group };
+        let find = SlotFinder { entry, group };
         let instrument = find.uint(tag::SECURITY_ID)?;
         let rpt_seq = find.uint(tag::RPT_SEQ)?;
         let entry_type = find.text(tag::ENTRY_TYPE)?;
@@ -126,12 +126,12 @@ impl QuickEntry {
             _ => return None,
         };
         let size = find.whole(tag::ENTRY_SIZE)?;
-        let orders = find.optional(tag::NUMBER_OF_ORDERS, Finding::whole)?;
-        let condition = find.optional(tag::QUOTE_CONDITION, Finding::text)?;
-        let depth = find.optional(tag::MARKET_DEPTH, Finding::uint)?;
+        let orders = find.optional(tag::NUMBER_OF_ORDERS, SlotFinder::whole)?;
+        let condition = find.optional(tag::QUOTE_CONDITION, SlotFinder::text)?;
+        let depth = find.optional(tag::MARKET_DEPTH, SlotFinder::uint)?;
         let needed = instrument.presence() | rpt_seq.presence() | entry_type.presence();
         let of_content = price.presence() | size.slot.presence();
-        let presence = Presence {
+        let presence = PresenceBits {
             needed,
             of_level: CHANGES.map(|change| {
                 let of_content = if change.has_content() { of_content } else { 0 };
@@ -159,33 +159,33 @@ impl QuickEntry {
 
     /// Classifies an entry.
     #[inline(always)]
-    pub(super) fn read(&self, record: &GroupedRecord<'_>) -> Entry {
+    pub(super) fn read(&self, record: &GroupedRecord<'_>) -> EntryClass {
         let presence = record.presence();
         let has = |bits: u64| presence & bits == bits;
-        let Some(entry_type) = record.character(&self.entry_type) else { return Entry::Odd };
+        let Some(entry_type) = record.character(&self.entry_type) else { return EntryClass::Odd };
         let instrument = record.number(&self.instrument);
         let rpt_seq = record.number(&self.rpt_seq);
         let Some(side) = side(entry_type) else {
             let is_usual = has(self.presence.needed) && presence & self.presence.of_depth == 0;
             let other = UsualOther { instrument, rpt_seq, entry_type };
-            return if is_usual { Entry::Other(other) } else { Entry::Odd };
+            return if is_usual { EntryClass::Other(other) } else { EntryClass::Odd };
         };
         let (level, action) = (record.number(&self.level), record.number(&self.action));
         let (size, orders) = (record.number(&self.size), record.number(&self.orders));
         // The slot of an absent number of orders may hold any value; a large one only sends the
         // entry to the general path needlessly.
         let excess = size & self.size_excess | orders >> u32::BITS | level >> u32::BITS;
-        let (0, Some(change)) = (excess, change(action)) else { return Entry::Odd };
+        let (0, Some(change)) = (excess, change(action)) else { return EntryClass::Odd };
         let has_all = has(self.presence.of_level[action as usize % CHANGES.len()]);
         if !has_all || presence & self.presence.of_depth != 0 {
-            return Entry::Odd;
+            return EntryClass::Odd;
         }
         let mut kind = BookKind::Outright;
         if let Some(condition) = &self.condition
             && presence & condition.presence() != 0
         {
             // A condition of several codes takes the general path.
-            let Some(code) = record.character(condition) else { return Entry::Odd };
+            let Some(code) = record.character(condition) else { return EntryClass::Odd };
             kind = self::kind(Some(&[code]));
         }
         let price = record.number(&self.price).into();
@@ -193,7 +193,7 @@ impl QuickEntry {
         let has_orders = presence & self.presence.of_orders != 0;
         let orders = if has_orders { Some(orders as u32) } else { None };
         let (level, content) = (level as u32, Level { price, size, orders });
-        Entry::Level(UsualLevel { instrument, rpt_seq, kind, side, level, change, content })
+        EntryClass::Level(UsualLevel { instrument, rpt_seq, kind, side, level, change, content })
     }
 }
 
@@ -249,7 +249,7 @@ pub(super) struct Usual {
 }
 
 /// Class of an entry.
-pub(super) enum Entry {
+pub(super) enum EntryClass {
     /// An update of a level by position.
     Level(UsualLevel),
     /// An entry of this MDEntryType, neither bid nor offer.
@@ -281,10 +281,10 @@ pub(super) struct UsualOther {
 impl Usual {
     /// Reads an unsigned integer.
     #[inline(always)]
-    fn uint(&mut self, value: Scalar<'_>) -> Option<u64> {
+    fn uint(&mut self, value: FieldScalar<'_>) -> Option<u64> {
         let value = match value {
-            Scalar::UInt(value) => Some(value),
-            Scalar::Int(value) => u64::try_from(value).ok(),
+            FieldScalar::UInt(value) => Some(value),
+            FieldScalar::Int(value) => u64::try_from(value).ok(),
             _ => None,
         };
         self.is_odd |= value.is_none();
@@ -292,58 +292,58 @@ impl Usual {
     }
 
     #[inline(always)]
-    pub(super) fn set_instrument(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_instrument(&mut self, value: FieldScalar<'_>) {
         self.instrument = self.uint(value);
     }
 
     #[inline(always)]
-    pub(super) fn set_rpt_seq(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_rpt_seq(&mut self, value: FieldScalar<'_>) {
         self.rpt_seq = self.uint(value);
     }
 
     #[inline(always)]
-    pub(super) fn set_entry_type(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_entry_type(&mut self, value: FieldScalar<'_>) {
         match value {
-            Scalar::Text(&[code]) => self.entry_type = Some(code),
+            FieldScalar::Text(&[code]) => self.entry_type = Some(code),
             _ => self.is_odd = true,
         }
     }
 
     #[inline(always)]
-    pub(super) fn set_action(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_action(&mut self, value: FieldScalar<'_>) {
         self.action = self.uint(value);
     }
 
     #[inline(always)]
-    pub(super) fn set_level(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_level(&mut self, value: FieldScalar<'_>) {
         self.level = self.uint(value);
     }
 
     #[inline(always)]
-    pub(super) fn set_price(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_price(&mut self, value: FieldScalar<'_>) {
         match value {
-            Scalar::Decimal(price) => self.price = Some(price),
+            FieldScalar::Decimal(price) => self.price = Some(price),
             _ => self.is_odd = true,
         }
     }
 
     #[inline(always)]
-    pub(super) fn set_size(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_size(&mut self, value: FieldScalar<'_>) {
         self.size = match value {
-            Scalar::Int(size) => Some(size),
-            Scalar::UInt(size) => i64::try_from(size).ok(),
+            FieldScalar::Int(size) => Some(size),
+            FieldScalar::UInt(size) => i64::try_from(size).ok(),
             _ => None,
         };
         self.is_odd |= self.size.is_none();
     }
 
     #[inline(always)]
-    pub(super) fn set_orders(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_orders(&mut self, value: FieldScalar<'_>) {
         self.orders = self.uint(value);
     }
 
     #[inline(always)]
-    pub(super) fn set_condition(&mut self, value: Scalar<'_>) {
+    pub(super) fn set_condition(&mut self, value: FieldScalar<'_>) {
         self.kind = kind(Some(value.text()));
     }
 
@@ -354,22 +354,22 @@ impl Usual {
 
     /// Classifies the entry.
     #[inline(always)]
-    pub(super) fn entry(&self) -> Entry {
+    pub(super) fn entry(&self) -> EntryClass {
         let (Some(instrument), Some(rpt_seq), Some(entry_type), false) =
             (self.instrument, self.rpt_seq, self.entry_type, self.is_odd)
         else {
-            return Entry::Odd;
+            return EntryClass::Odd;
         };
         let Some(side) = side(entry_type) else {
-            return Entry::Other(UsualOther { instrument, rpt_seq, entry_type });
+            return EntryClass::Other(UsualOther { instrument, rpt_seq, entry_type });
         };
         match self.change() {
             Some((level, change, content)) => {
                 let kind = self.kind;
                 let level = UsualLevel { instrument, rpt_seq, kind, side, level, change, content };
-                Entry::Level(level)
+                EntryClass::Level(level)
             }
-            None => Entry::Odd,
+            None => EntryClass::Odd,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The fields of a record by tag, for any decoding engine.
 
-use tickwire_fast::generated::Value;
+use tickwire_fast::generated::ModuleValue;
 use tickwire_fast::{Decimal, FieldValue, Int, Record, Scaled, Slot, Text, UInt};
 
 use super::MarketDataError;
@@ -9,7 +9,7 @@ use crate::book::{Amount, OrderId};
 
 /// A value of a field.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Scalar<'m> {
+pub(super) enum FieldScalar<'m> {
     #[default]
     Absent,
     UInt(u64),
@@ -39,18 +39,18 @@ pub(super) enum Bound {
 pub(super) type Bounds = [Bound; PLACES];
 
 /// A record whose fields are requested by tag.
-pub(super) trait Row<'m>: Copy {
+pub(super) trait FieldRow<'m>: Copy {
     /// Returns the value at a place of [`TAGS`](super::tags::TAGS), or of a key field after them.
-    fn at(self, place: usize) -> Scalar<'m>;
+    fn at(self, place: usize) -> FieldScalar<'m>;
 
     /// Returns the value of a tag of [`TAGS`](super::tags::TAGS).
     #[inline(always)]
-    fn get<const TAG: u32>(self) -> Scalar<'m> {
+    fn get<const TAG: u32>(self) -> FieldScalar<'m> {
         self.at(const { place_of(TAG) })
     }
 }
 
-impl<'m> From<FieldValue<'m>> for Scalar<'m> {
+impl<'m> From<FieldValue<'m>> for FieldScalar<'m> {
     fn from(value: FieldValue<'m>) -> Self {
         match value {
             FieldValue::UInt(value) => Self::UInt(value),
@@ -65,38 +65,46 @@ impl<'m> From<FieldValue<'m>> for Scalar<'m> {
 }
 
 /// Converts a value; a constant without a value counts as absent.
-impl<'m> From<Value<'m>> for Scalar<'m> {
+impl<'m> From<ModuleValue<'m>> for FieldScalar<'m> {
     #[inline(always)]
-    fn from(value: Value<'m>) -> Self {
+    fn from(value: ModuleValue<'m>) -> Self {
         match value {
-            Value::UInt(value) => Self::UInt(value),
-            Value::Int(value) => Self::Int(value),
-            Value::Decimal(value) => Self::Decimal(value),
-            Value::Bytes(text) => Self::Text(text),
-            Value::Constant => Self::Absent,
+            ModuleValue::UInt(value) => Self::UInt(value),
+            ModuleValue::Int(value) => Self::Int(value),
+            ModuleValue::Decimal(value) => Self::Decimal(value),
+            ModuleValue::Bytes(text) => Self::Text(text),
+            ModuleValue::Constant => Self::Absent,
         }
     }
 }
 
 /// A record of the dynamic engine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slots<'m> {
+pub(super) struct SlotRow<'m> {
     pub(super) record: Record<'m>,
     pub(super) bounds: &'m Bounds,
 }
 
-impl<'m> Row<'m> for Slots<'m> {
+impl<'m> FieldRow<'m> for SlotRow<'m> {
     #[inline(always)]
-    fn at(self, place: usize) -> Scalar<'m> {
-        let Some(bound) = self.bounds.get(place) else { return Scalar::Absent };
+    fn at(self, place: usize) -> FieldScalar<'m> {
+        let Some(bound) = self.bounds.get(place) else { return FieldScalar::Absent };
         match bound {
-            Bound::Missing => Scalar::Absent,
-            Bound::UInt(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::UInt),
-            Bound::Int(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::Int),
-            Bound::Decimal(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::Decimal),
-            Bound::Text(slot) => self.record.read(slot).map_or(Scalar::Absent, Scalar::Text),
-            Bound::Number(value) => Scalar::UInt(*value),
-            Bound::ConstantText(text) => Scalar::Text(text),
+            Bound::Missing => FieldScalar::Absent,
+            Bound::UInt(slot) => {
+                self.record.read(slot).map_or(FieldScalar::Absent, FieldScalar::UInt)
+            }
+            Bound::Int(slot) => {
+                self.record.read(slot).map_or(FieldScalar::Absent, FieldScalar::Int)
+            }
+            Bound::Decimal(slot) => {
+                self.record.read(slot).map_or(FieldScalar::Absent, FieldScalar::Decimal)
+            }
+            Bound::Text(slot) => {
+                self.record.read(slot).map_or(FieldScalar::Absent, FieldScalar::Text)
+            }
+            Bound::Number(value) => FieldScalar::UInt(*value),
+            Bound::ConstantText(text) => FieldScalar::Text(text),
             Bound::Field(index) => self.record.value(*index).into(),
         }
     }
@@ -104,18 +112,18 @@ impl<'m> Row<'m> for Slots<'m> {
 
 /// The fields of a generated record, collected by place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Collected<'c, 'm> {
-    pub(super) values: &'c [Scalar<'m>; PLACES],
+pub(super) struct CollectedRow<'c, 'm> {
+    pub(super) values: &'c [FieldScalar<'m>; PLACES],
     pub(super) present: u64,
 }
 
-impl<'m> Row<'m> for Collected<'_, 'm> {
+impl<'m> FieldRow<'m> for CollectedRow<'_, 'm> {
     #[inline(always)]
-    fn at(self, place: usize) -> Scalar<'m> {
+    fn at(self, place: usize) -> FieldScalar<'m> {
         if place < PLACES && self.present >> place & 1 != 0 {
             self.values[place]
         } else {
-            Scalar::Absent
+            FieldScalar::Absent
         }
     }
 }
@@ -128,7 +136,7 @@ pub(super) fn required<T>(value: Option<T>, tag: u32) -> Result<T, MarketDataErr
     value.ok_or(MarketDataError::FieldAbsent { tag })
 }
 
-impl<'m> Scalar<'m> {
+impl<'m> FieldScalar<'m> {
     #[inline(always)]
     pub(super) fn unsigned(self, tag: u32) -> Result<Option<u64>, MarketDataError> {
         match self {
@@ -196,9 +204,9 @@ fn digits(text: &[u8]) -> Option<u64> {
 
 /// True if the QuoteCondition (276), a list separated by spaces, marks an implied price.
 #[inline(always)]
-pub(super) fn is_implied<'m>(row: impl Row<'m>) -> bool {
+pub(super) fn is_implied<'m>(row: impl FieldRow<'m>) -> bool {
     match row.get::<{ tag::QUOTE_CONDITION }>() {
-        Scalar::Text(text) => has_implied(text),
+        FieldScalar::Text(text) => has_implied(text),
         _ => false,
     }
 }

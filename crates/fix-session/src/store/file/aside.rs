@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::create::open_locked;
 use super::format::corrupt;
-use super::scan::{Scan, Tail};
+use super::scan::{JournalScan, Tail};
 use crate::error::StoreError;
 use crate::files::private_file;
 
@@ -72,7 +72,7 @@ pub(super) fn damaged(end: u64, next: Option<u64>) -> io::Error {
 pub fn cut_store(path: &Path) -> Result<Option<MovedAside>, StoreError> {
     let cut = || {
         let journal = open_locked(path)?;
-        let mut scan = Scan::new(journal.try_clone()?)?;
+        let mut scan = JournalScan::new(journal.try_clone()?)?;
         while scan.next_frame()?.is_some() {}
         if scan.tail()? == Tail::Clean {
             return Ok(None);

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::format::Record;
-use super::scan::{Scan, Tail};
+use super::format::JournalRecord;
+use super::scan::{JournalScan, Tail};
 use crate::error::StoreError;
 
 /// Content of a journal.
@@ -51,7 +51,7 @@ pub fn check_store(path: &Path) -> Result<StoreReport, StoreError> {
 }
 
 fn read(path: &Path) -> std::io::Result<StoreReport> {
-    let mut scan = Scan::new(File::open(path)?)?;
+    let mut scan = JournalScan::new(File::open(path)?)?;
     let mut report = StoreReport {
         version: scan.version.number(),
         created_ns: scan.created_ns,
@@ -64,15 +64,15 @@ fn read(path: &Path) -> std::io::Result<StoreReport> {
         report.frames += 1;
         for record in scan.records() {
             match record? {
-                Record::Message { seq_num, .. } => {
+                JournalRecord::Message { seq_num, .. } => {
                     numbers.insert(seq_num);
                     report.next_sender = seq_num.saturating_add(1);
                 }
-                Record::Sender(seq_num) => {
+                JournalRecord::Sender(seq_num) => {
                     drop(numbers.split_off(&seq_num));
                     report.next_sender = seq_num;
                 }
-                Record::Target(seq_num) => report.next_target = seq_num,
+                JournalRecord::Target(seq_num) => report.next_target = seq_num,
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::format::{Frame, header};
+use super::format::{JournalFrame, header};
 use crate::files::private_file;
 
 /// A journal under construction. Its creator holds the lock of the file from the start.
@@ -18,7 +18,7 @@ pub(super) struct NewJournal {
 }
 
 /// A journal that has its final name.
-pub(super) struct Published {
+pub(super) struct FinalJournal {
     /// The locked file.
     pub journal: File,
     /// The folder, whose sync makes the rename durable. The previous journal cannot be restored, so
@@ -46,7 +46,7 @@ impl NewJournal {
     }
 
     /// Writes a frame and clears it for the next one.
-    pub fn push(&mut self, frame: &mut Frame) -> io::Result<()> {
+    pub fn push(&mut self, frame: &mut JournalFrame) -> io::Result<()> {
         let bytes = frame.finish(self.end);
         self.journal.write_all_at(bytes, self.end)?;
         self.end += bytes.len() as u64;
@@ -55,10 +55,10 @@ impl NewJournal {
     }
 
     /// Renames the file to its final name, which replaces any existing file.
-    pub fn publish(self) -> io::Result<Published> {
+    pub fn publish(self) -> io::Result<FinalJournal> {
         self.journal.sync_data()?;
         fs::rename(&self.temporary, &self.path)?;
-        Ok(Published { journal: self.journal, folder: self.folder })
+        Ok(FinalJournal { journal: self.journal, folder: self.folder })
     }
 }
 

@@ -15,7 +15,8 @@ use std::io;
 use crc32fast::Hasher;
 
 /// First bytes of a journal, by version.
-const MAGICS: [(&[u8; 8], Version); 2] = [(b"TWFIXJ01", Version::One), (b"TWFIXJ02", Version::Two)];
+const MAGICS: [(&[u8; 8], JournalVersion); 2] =
+    [(b"TWFIXJ01", JournalVersion::One), (b"TWFIXJ02", JournalVersion::Two)];
 /// First bytes of a frame.
 pub(super) const MARK: [u8; 4] = [0xF1, b'F', b'R', b'M'];
 /// Longest frame accepted: a store commits often, and a message is at most 2 GiB.
@@ -29,14 +30,14 @@ const MESSAGE_HEAD: usize = 13;
 
 /// The version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum JournalVersion {
     /// The first version, without sums of heads.
     One,
     /// The current version.
     Two,
 }
 
-impl Version {
+impl JournalVersion {
     pub const fn header_len(self) -> usize {
         match self {
             Self::One => 16,
@@ -74,8 +75,8 @@ fn sum_of_records(records: &[u8]) -> u32 {
 }
 
 /// Returns the header of a journal that begins at that time.
-pub(super) fn header(created_ns: u64) -> [u8; Version::Two.header_len()] {
-    let mut bytes = [0; Version::Two.header_len()];
+pub(super) fn header(created_ns: u64) -> [u8; JournalVersion::Two.header_len()] {
+    let mut bytes = [0; JournalVersion::Two.header_len()];
     bytes[..8].copy_from_slice(MAGICS[1].0);
     bytes[8..16].copy_from_slice(&created_ns.to_le_bytes());
     let sum = sum_of(&[&bytes[..16]]);
@@ -84,14 +85,14 @@ pub(super) fn header(created_ns: u64) -> [u8; Version::Two.header_len()] {
 }
 
 /// Parses the header at the start of a journal. Returns version and creation time.
-pub(super) fn parse_header(bytes: &[u8]) -> io::Result<(Version, u64)> {
+pub(super) fn parse_header(bytes: &[u8]) -> io::Result<(JournalVersion, u64)> {
     let cut = || corrupt(format!("it ends in its header, after {} bytes", bytes.len()));
     let (magic, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut)?;
     let found = MAGICS.iter().find(|(known, _)| *known == magic);
     let (_, version) = found
         .ok_or_else(|| corrupt("it is not a message store of Tickwire, or has a later version"))?;
     let (created, rest) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
-    if *version == Version::Two {
+    if *version == JournalVersion::Two {
         let (sum, _) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
         if sum[..4] != sum_of(&[magic, created]).to_le_bytes() {
             return Err(corrupt("its header is damaged"));
@@ -102,19 +103,19 @@ pub(super) fn parse_header(bytes: &[u8]) -> io::Result<(Version, u64)> {
 
 /// The head of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(super) struct FrameHeader {
     /// Bytes of the records.
     pub len: u64,
     sum: u32,
 }
 
-impl Head {
+impl FrameHeader {
     /// Parses the head at `offset`; `None` if there is none.
-    pub fn parse(version: Version, bytes: &[u8], offset: u64) -> Option<Self> {
+    pub fn parse(version: JournalVersion, bytes: &[u8], offset: u64) -> Option<Self> {
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?));
         let head = match version {
-            Version::One => Self { len: word(0)?.into(), sum: word(4)? },
-            Version::Two => {
+            JournalVersion::One => Self { len: word(0)?.into(), sum: word(4)? },
+            JournalVersion::Two => {
                 let is_head = bytes.starts_with(&MARK)
                     && word(12)? == sum_of(&[bytes.get(..12)?, &offset.to_le_bytes()]);
                 is_head.then_some(Self { len: word(4)?.into(), sum: word(8)? })?
@@ -131,11 +132,11 @@ impl Head {
 
 /// A frame under construction.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct JournalFrame {
     bytes: Vec<u8>,
 }
 
-impl Frame {
+impl JournalFrame {
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -150,7 +151,7 @@ impl Frame {
 
     fn begin(&mut self) {
         if self.bytes.is_empty() {
-            self.bytes.resize(Version::Two.head_len(), 0);
+            self.bytes.resize(JournalVersion::Two.head_len(), 0);
         }
     }
 
@@ -179,7 +180,7 @@ impl Frame {
 
     /// Writes the head of a frame that will be at `offset`, and returns the frame.
     pub fn finish(&mut self, offset: u64) -> &[u8] {
-        const HEAD: usize = Version::Two.head_len();
+        const HEAD: usize = JournalVersion::Two.head_len();
         if let Some((head, records)) = self.bytes.split_first_chunk_mut::<HEAD>() {
             head[..4].copy_from_slice(&MARK);
             head[4..8].copy_from_slice(&(records.len() as u32).to_le_bytes());
@@ -193,7 +194,7 @@ impl Frame {
 
 /// A record of a journal.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Record<'r> {
+pub(super) enum JournalRecord<'r> {
     Message { seq_num: u64, message: &'r [u8] },
     Sender(u64),
     Target(u64),
@@ -209,7 +210,7 @@ impl<'r> Records<'r> {
         Self { rest: records }
     }
 
-    fn parse(&mut self) -> Option<Record<'r>> {
+    fn parse(&mut self) -> Option<JournalRecord<'r>> {
         let (kind, rest) = self.rest.split_first()?;
         let (number, rest) = rest.split_first_chunk::<8>()?;
         let seq_num = u64::from_le_bytes(*number);
@@ -220,10 +221,10 @@ impl<'r> Records<'r> {
                 if message.is_empty() {
                     return None;
                 }
-                (Record::Message { seq_num, message }, rest)
+                (JournalRecord::Message { seq_num, message }, rest)
             }
-            SENDER => (Record::Sender(seq_num), rest),
-            TARGET => (Record::Target(seq_num), rest),
+            SENDER => (JournalRecord::Sender(seq_num), rest),
+            TARGET => (JournalRecord::Target(seq_num), rest),
             _ => return None,
         };
         self.rest = rest;
@@ -232,7 +233,7 @@ impl<'r> Records<'r> {
 }
 
 impl<'r> Iterator for Records<'r> {
-    type Item = io::Result<Record<'r>>;
+    type Item = io::Result<JournalRecord<'r>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {

@@ -8,11 +8,11 @@ const SPACING: u64 = 32 << 10;
 
 /// Sequence numbers, ascending, each with the offset of the frame at or after which its message is.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct SeqNumMarks {
     marks: Vec<(u64, u64)>,
 }
 
-impl Marks {
+impl SeqNumMarks {
     pub fn clear(&mut self) {
         self.marks.clear();
     }
@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn a_mark_stands_at_every_so_many_bytes() {
-        let mut marks = Marks::default();
+        let mut marks = SeqNumMarks::default();
         for seq_num in 1..=1000 {
             marks.note(seq_num, 24 + seq_num * SPACING / 4);
         }
         assert_eq!(marks.marks.len(), 250);
-        assert_eq!((marks.find(0), Marks::default().find(1)), (Some(24 + SPACING / 4), None));
+        assert_eq!((marks.find(0), SeqNumMarks::default().find(1)), (Some(24 + SPACING / 4), None));
         for seq_num in 1..=1000 {
             // Messages are a quarter of the spacing apart: the mark is its own or that of one of
             // the three before.

@@ -20,11 +20,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use self::create::{NewJournal, Published, is_taken, lock, make_first, open_locked};
-use self::format::{Frame, Record, Version, message_len};
-use self::marks::Marks;
-use self::scan::{Scan, Tail};
-use self::window::Window;
+use self::create::{FinalJournal, NewJournal, is_taken, lock, make_first, open_locked};
+use self::format::{JournalFrame, JournalRecord, JournalVersion, message_len};
+use self::marks::SeqNumMarks;
+use self::scan::{JournalScan, Tail};
+use self::window::JournalWindow;
 use super::Store;
 use crate::error::StoreError;
 use crate::files::make_private_folder;
@@ -85,13 +85,13 @@ pub struct FileStore {
     useful: u64,
     /// Length at which compaction is considered next.
     compact_at: u64,
-    marks: Marks,
-    window: Window,
+    marks: SeqNumMarks,
+    window: JournalWindow,
     next_sender: u64,
     next_target: u64,
     created_ns: u64,
     /// The frame that the next commit writes.
-    frame: Frame,
+    frame: JournalFrame,
     /// Its messages: number, position in the frame, length.
     in_frame: Vec<(u64, usize, usize)>,
     target_changed: bool,
@@ -129,12 +129,12 @@ impl FileStore {
             end: 0,
             useful: 0,
             compact_at: COMPACT_MIN,
-            marks: Marks::default(),
-            window: Window::default(),
+            marks: SeqNumMarks::default(),
+            window: JournalWindow::default(),
             next_sender: 1,
             next_target: 1,
             created_ns,
-            frame: Frame::default(),
+            frame: JournalFrame::default(),
             in_frame: Vec::new(),
             target_changed: false,
             unsynced: false,
@@ -164,19 +164,19 @@ impl FileStore {
     /// Reads the journal from its start. Returns true if it should be rewritten, because it has an
     /// earlier version or is mostly obsolete.
     fn recover(&mut self) -> io::Result<bool> {
-        let mut scan = Scan::new(self.journal.try_clone()?)?;
+        let mut scan = JournalScan::new(self.journal.try_clone()?)?;
         self.created_ns = scan.created_ns;
         let mut useful = 0;
         while let Some(at) = scan.next_frame()? {
             for record in scan.records() {
                 match record? {
-                    Record::Message { seq_num, message } => {
+                    JournalRecord::Message { seq_num, message } => {
                         useful += message_len(message.len()) as u64;
                         self.marks.note(seq_num, at);
                         self.next_sender = seq_num.saturating_add(1);
                     }
-                    Record::Sender(seq_num) => self.set_sender(seq_num, at),
-                    Record::Target(seq_num) => self.next_target = seq_num,
+                    JournalRecord::Sender(seq_num) => self.set_sender(seq_num, at),
+                    JournalRecord::Target(seq_num) => self.next_target = seq_num,
                 }
             }
         }
@@ -189,7 +189,7 @@ impl FileStore {
             }
             Tail::Damaged { next } => return Err(aside::damaged(self.end, next)),
         }
-        Ok(scan.version != Version::Two || self.is_wasteful())
+        Ok(scan.version != JournalVersion::Two || self.is_wasteful())
     }
 
     const fn is_wasteful(&self) -> bool {
@@ -229,26 +229,26 @@ impl FileStore {
     }
 
     /// Writes a journal with only the live messages and the numbers of this one, and replaces it.
-    fn copy_useful(&self) -> io::Result<Published> {
+    fn copy_useful(&self) -> io::Result<FinalJournal> {
         let mut numbers = std::collections::BTreeMap::new();
-        let mut scan = Scan::new(self.journal.try_clone()?)?;
+        let mut scan = JournalScan::new(self.journal.try_clone()?)?;
         while let Some(at) = scan.next_frame()? {
             for record in scan.records() {
                 match record? {
-                    Record::Message { seq_num, .. } => drop(numbers.insert(seq_num, at)),
-                    Record::Sender(seq_num) => drop(numbers.split_off(&seq_num)),
-                    Record::Target(_) => {}
+                    JournalRecord::Message { seq_num, .. } => drop(numbers.insert(seq_num, at)),
+                    JournalRecord::Sender(seq_num) => drop(numbers.split_off(&seq_num)),
+                    JournalRecord::Target(_) => {}
                 }
             }
         }
         let mut out = NewJournal::begin(&self.path(), self.created_ns)?;
-        let mut scan = Scan::new(self.journal.try_clone()?)?;
-        let mut frame = Frame::default();
+        let mut scan = JournalScan::new(self.journal.try_clone()?)?;
+        let mut frame = JournalFrame::default();
         let mut bytes = 0;
         while let Some(at) = scan.next_frame()? {
             let mut last = std::collections::BTreeMap::new();
             for record in scan.records() {
-                if let Record::Message { seq_num, message } = record?
+                if let JournalRecord::Message { seq_num, message } = record?
                     && numbers.get(&seq_num) == Some(&at)
                 {
                     last.insert(seq_num, message);
@@ -270,7 +270,7 @@ impl FileStore {
     }
 
     /// Continues with a journal that was created from this one.
-    fn adopt(&mut self, published: Published) -> io::Result<()> {
+    fn adopt(&mut self, published: FinalJournal) -> io::Result<()> {
         self.journal = published.journal;
         published.folder.sync_all()?;
         self.marks.clear();
@@ -286,10 +286,10 @@ impl FileStore {
 
     /// Replaces this journal by an empty one, and archives it if archives are kept and it has
     /// messages.
-    fn begin_anew(&self, created_ns: u64) -> io::Result<Published> {
+    fn begin_anew(&self, created_ns: u64) -> io::Result<FinalJournal> {
         let path = self.path();
         let make = || NewJournal::begin(&path, created_ns)?.publish();
-        let is_empty = self.end <= Version::Two.header_len() as u64;
+        let is_empty = self.end <= JournalVersion::Two.header_len() as u64;
         if self.options.archives_max == 0 || is_empty {
             return make();
         }
@@ -307,12 +307,12 @@ impl FileStore {
     }
 
     /// Continues with an empty journal.
-    fn go_on_empty(&mut self, published: Published, created_ns: u64) -> Result<(), StoreError> {
+    fn go_on_empty(&mut self, published: FinalJournal, created_ns: u64) -> Result<(), StoreError> {
         self.journal = published.journal;
         self.is_behind = false;
         self.marks.clear();
         self.window.clear();
-        self.end = Version::Two.header_len() as u64;
+        self.end = JournalVersion::Two.header_len() as u64;
         (self.useful, self.compact_at) = (0, COMPACT_MIN);
         self.frame.clear();
         self.in_frame.clear();

@@ -3,19 +3,19 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-use super::format::{Head, MARK, Records, Version, may_be_records, parse_header};
+use super::format::{FrameHeader, JournalVersion, MARK, Records, may_be_records, parse_header};
 
 /// Most bytes after damage that are searched for a frame.
 const SEARCH_MAX: u64 = 256 << 20;
 
 /// Reads a journal from its beginning.
-pub(super) struct Scan {
+pub(super) struct JournalScan {
     file: BufReader<File>,
     len: u64,
     /// Offset after the last complete frame.
     end: u64,
     records: Vec<u8>,
-    pub version: Version,
+    pub version: JournalVersion,
     pub created_ns: u64,
 }
 
@@ -30,13 +30,13 @@ pub(super) enum Tail {
     Damaged { next: Option<u64> },
 }
 
-impl Scan {
+impl JournalScan {
     pub fn new(mut file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         file.seek(SeekFrom::Start(0))?;
         let mut file = BufReader::with_capacity(1 << 20, file);
         let mut header = Vec::new();
-        file.by_ref().take(Version::Two.header_len() as u64).read_to_end(&mut header)?;
+        file.by_ref().take(JournalVersion::Two.header_len() as u64).read_to_end(&mut header)?;
         let (version, created_ns) = parse_header(&header)?;
         let end = version.header_len() as u64;
         file.seek(SeekFrom::Start(end))?;
@@ -55,10 +55,10 @@ impl Scan {
         if left < head_len {
             return Ok(None);
         }
-        let mut head = [0; Version::Two.head_len()];
+        let mut head = [0; JournalVersion::Two.head_len()];
         let head = &mut head[..self.version.head_len()];
         self.file.read_exact(head)?;
-        let Some(head) = Head::parse(self.version, head, self.end) else { return Ok(None) };
+        let Some(head) = FrameHeader::parse(self.version, head, self.end) else { return Ok(None) };
         if head.len > left - head_len {
             return Ok(None);
         }
@@ -77,7 +77,7 @@ impl Scan {
         Records::new(&self.records)
     }
 
-    /// Examines the bytes after the last frame, once [`Scan::next_frame`] found no more.
+    /// Examines the bytes after the last frame, once [`JournalScan::next_frame`] found no more.
     pub fn tail(&mut self) -> io::Result<Tail> {
         let len = self.len.saturating_sub(self.end);
         if len == 0 {
@@ -99,12 +99,12 @@ impl Scan {
     /// been sent.
     fn is_cut_short(&self, bytes: &[u8]) -> bool {
         let head_len = self.version.head_len();
-        match Head::parse(self.version, bytes, self.end) {
+        match FrameHeader::parse(self.version, bytes, self.end) {
             Some(head) => head.len > (bytes.len() - head_len) as u64,
             None if bytes.len() >= head_len => false,
             None => match self.version {
-                Version::One => true,
-                Version::Two => MARK.iter().zip(bytes).all(|(mark, byte)| mark == byte),
+                JournalVersion::One => true,
+                JournalVersion::Two => MARK.iter().zip(bytes).all(|(mark, byte)| mark == byte),
             },
         }
     }
@@ -113,11 +113,11 @@ impl Scan {
     fn is_frame(&self, bytes: &[u8], offset: u64) -> bool {
         let head_len = self.version.head_len();
         let may_be = match self.version {
-            Version::One => bytes.get(head_len..).is_some_and(may_be_records),
-            Version::Two => bytes.starts_with(&MARK),
+            JournalVersion::One => bytes.get(head_len..).is_some_and(may_be_records),
+            JournalVersion::Two => bytes.starts_with(&MARK),
         };
         may_be
-            && Head::parse(self.version, bytes, offset).is_some_and(|head| {
+            && FrameHeader::parse(self.version, bytes, offset).is_some_and(|head| {
                 let end = usize::try_from(head.len).ok().and_then(|len| head_len.checked_add(len));
                 end.and_then(|end| bytes.get(head_len..end)).is_some_and(|found| head.fits(found))
             })

@@ -288,7 +288,7 @@ fn nothing_is_built_on_a_journal_whose_name_may_not_be_on_the_disk() {
     let mut store = folder.open();
     store.append(b"one").expect("appends");
     store.commit().expect("commits");
-    let unsynced = |mut published: Published| {
+    let unsynced = |mut published: FinalJournal| {
         published.folder = File::open("/dev/null").expect("Linux");
         published
     };

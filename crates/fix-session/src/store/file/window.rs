@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::format::{Head, Record, Records, Version, corrupt};
+use super::format::{FrameHeader, JournalRecord, JournalVersion, Records, corrupt};
 
 /// Bytes read at a time.
 const CHUNK: usize = 128 << 10;
-const HEAD: usize = Version::Two.head_len();
+const HEAD: usize = JournalVersion::Two.head_len();
 
 /// A frame whose sums were verified.
 #[derive(Debug, Default)]
@@ -29,12 +29,14 @@ impl Loaded {
         self.messages.clear();
         for record in Records::new(&self.records) {
             match record? {
-                Record::Message { seq_num, message } => {
+                JournalRecord::Message { seq_num, message } => {
                     let start = message.as_ptr().addr() - self.records.as_ptr().addr();
                     self.messages.push((seq_num, start, message.len()));
                 }
-                Record::Sender(seq_num) => self.messages.retain(|(number, ..)| *number < seq_num),
-                Record::Target(_) => {}
+                JournalRecord::Sender(seq_num) => {
+                    self.messages.retain(|(number, ..)| *number < seq_num)
+                }
+                JournalRecord::Target(_) => {}
             }
         }
         (self.at, self.len) = (at, (HEAD + records.len()) as u64);
@@ -49,7 +51,7 @@ impl Loaded {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct JournalWindow {
     bytes: Vec<u8>,
     /// Offset of `bytes` in the journal.
     at: u64,
@@ -58,7 +60,7 @@ pub(super) struct Window {
     reached: Option<(u64, u64)>,
 }
 
-impl Window {
+impl JournalWindow {
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -106,7 +108,7 @@ impl Window {
         let damaged = || corrupt(format!("the frame at offset {at} is damaged"));
         let start = self.read(journal, at, HEAD, end)?;
         let head = self.bytes.get(start..start + HEAD).ok_or_else(damaged)?;
-        let head = Head::parse(Version::Two, head, at).ok_or_else(damaged)?;
+        let head = FrameHeader::parse(JournalVersion::Two, head, at).ok_or_else(damaged)?;
         let len = HEAD + usize::try_from(head.len).map_err(|_| damaged())?;
         let start = self.read(journal, at, len, end)?;
         let records = self.bytes.get(start + HEAD..start + len).ok_or_else(damaged)?;

@@ -4,8 +4,8 @@ use super::super::MS;
 use super::Victim;
 use super::script::{Script, application, message};
 use std::collections::BTreeMap;
-use tickwire_fix::{Framer, Step, Tag};
-use tickwire_fix_session::{Role, Store};
+use tickwire_fix::{FixFramer, FramerStep, Tag};
+use tickwire_fix_session::{SessionRole, Store};
 
 /// The messages that the correct peer has received.
 #[derive(Default)]
@@ -23,8 +23,8 @@ fn hear(victim: &mut Victim, got: &mut Got) {
         if bytes.is_empty() {
             return;
         }
-        let (mut framer, mut reader, mut at) = (Framer::default(), super::reader(), 0);
-        while let Step::Message(found) = framer.step(&bytes[at..]) {
+        let (mut framer, mut reader, mut at) = (FixFramer::default(), super::reader(), 0);
+        while let FramerStep::Message(found) = framer.step(&bytes[at..]) {
             at += found.len();
             let message = reader.decode(found).expect("ours are right");
             let number = |tag| message.field(Tag(tag)).and_then(|field| field.uint().ok());
@@ -54,7 +54,7 @@ pub fn recover(victim: &mut Victim, script: &mut Script) {
     if resets {
         next = 1;
     }
-    if victim.session.config().role == Role::Initiator {
+    if victim.session.config().role == SessionRole::Initiator {
         hear(victim, &mut got);
     }
     let said_reset = victim.watch.awaits_reset;

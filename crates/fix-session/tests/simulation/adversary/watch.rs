@@ -2,7 +2,7 @@
 //! messages.
 
 use std::collections::BTreeMap;
-use tickwire_fix::{Framer, Reader, Step, Tag};
+use tickwire_fix::{FixFramer, FramerStep, Reader, Tag};
 
 /// Observations of one side.
 #[derive(Default)]
@@ -65,9 +65,9 @@ impl Watch {
     pub fn note_bytes(&mut self, bytes: &[u8]) {
         self.wire.extend_from_slice(bytes);
         let wire = std::mem::take(&mut self.wire);
-        let (mut framer, mut reader) = (Framer::default(), super::reader());
+        let (mut framer, mut reader) = (FixFramer::default(), super::reader());
         let mut at = 0;
-        while let Step::Message(found) = framer.step(&wire[at..]) {
+        while let FramerStep::Message(found) = framer.step(&wire[at..]) {
             at += found.len();
             self.note_message(&mut reader, found);
         }

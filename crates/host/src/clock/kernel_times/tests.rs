@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, Line, Output};
+use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Line};
 
 use super::*;
 use crate::clock::{SECOND_NS, monotonic_ns, unix_ns};
@@ -138,10 +138,10 @@ fn gaps_of(step_ns: i64, mut convert: impl FnMut(&Simulated, u64, u64) -> u64) -
         clocks.advance_to(at_ns + 20_000);
         let received_ns = convert(&clocks, stamp, at_ns);
         let next = arbiter.handle_packet(received_ns, line, seq_num, b"packet".as_slice());
-        assert!(!matches!(next, Some(Output::Reset { .. })));
+        assert!(!matches!(next, Some(ArbiterOutput::Reset { .. })));
         arbiter.handle_timeout(clocks.monotonic_ns());
         while let Some(output) = arbiter.poll_output() {
-            assert!(!matches!(output, Output::Reset { .. }));
+            assert!(!matches!(output, ArbiterOutput::Reset { .. }));
         }
     }
     arbiter.counters().gaps

@@ -18,7 +18,7 @@ const OTHER_HOST: u8 = 3;
 
 /// One packet of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct RingEntry {
     /// Offset of the packet's IP header.
     pub(super) packet: usize,
     /// Captured bytes of the packet.
@@ -40,14 +40,14 @@ pub(super) fn packets(block: &[u8]) -> (usize, u32) {
 }
 
 /// Reads the header at `offset`; `None` if it does not fit in the block.
-pub(super) fn entry(block: &[u8], offset: usize) -> Option<Entry> {
+pub(super) fn entry(block: &[u8], offset: usize) -> Option<RingEntry> {
     let head = block.get(offset..)?;
     let at = |field| word(head, field);
     let status = at(offset_of!(libc::tpacket3_hdr, tp_status))?;
     let network = half(head, offset_of!(libc::tpacket3_hdr, tp_net))?;
     let seconds = u64::from(at(offset_of!(libc::tpacket3_hdr, tp_sec))?);
     let nanoseconds = u64::from(at(offset_of!(libc::tpacket3_hdr, tp_nsec))?);
-    Some(Entry {
+    Some(RingEntry {
         packet: offset.checked_add(network.into())?,
         captured_bytes: at(offset_of!(libc::tpacket3_hdr, tp_snaplen))? as usize,
         next_offset: at(offset_of!(libc::tpacket3_hdr, tp_next_offset))? as usize,

@@ -1,6 +1,6 @@
 //! The filter of the ring in classic BPF: it keeps only the selected datagrams.
 
-use super::super::datagram::Wanted;
+use super::super::datagram::DatagramFilter;
 
 /// Operations of classic BPF (`linux/bpf_common.h`), named by their effect.
 mod op {
@@ -35,7 +35,7 @@ const WHOLE: u32 = 1 << 18;
 /// have no port.
 ///
 /// The packet begins with its IP header. A load beyond its end drops the packet.
-pub(super) fn datagrams(wanted: &Wanted) -> Vec<libc::sock_filter> {
+pub(super) fn datagrams(wanted: &DatagramFilter) -> Vec<libc::sock_filter> {
     // Placeholder for the jump to the drop, which is filled in once the length is known.
     const DROP: u8 = u8::MAX;
     let mut program = vec![

@@ -19,9 +19,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::datagram::{Verified, Wanted, datagram};
-use super::{BATCH_MAX, Meta, Packets};
-use block::Entry;
+use super::datagram::{DatagramFilter, Verified, datagram};
+use super::{BATCH_MAX, Meta, PacketSource};
+use block::RingEntry;
 use sys::Mapping;
 
 /// Options of a ring.
@@ -43,7 +43,7 @@ impl Default for RingOptions {
 
 /// Position of a datagram of the batch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct RingDatagram {
     meta: Meta,
     offset: usize,
 }
@@ -52,13 +52,13 @@ struct Place {
 #[derive(Debug)]
 pub struct PacketRing {
     mapping: Mapping,
-    wanted: Wanted,
+    wanted: DatagramFilter,
     /// The block that is being read, or will be handed over next.
     block: usize,
     /// Position of the next packet of the block, and the number of packets left; `None` while the
     /// kernel owns the block.
-    reading: Option<Reading>,
-    places: [Place; BATCH_MAX],
+    reading: Option<BlockPosition>,
+    places: [RingDatagram; BATCH_MAX],
     count: usize,
     refused: u64,
     /// Drops that the kernel has reported so far.
@@ -66,7 +66,7 @@ pub struct PacketRing {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct BlockPosition {
     offset: usize,
     left: u32,
 }
@@ -76,14 +76,14 @@ impl PacketRing {
     ///
     /// # Errors
     /// The operating system's error; `PermissionDenied` without `CAP_NET_RAW`.
-    pub fn open(interface: u32, wanted: Wanted, options: RingOptions) -> io::Result<Self> {
+    pub fn open(interface: u32, wanted: DatagramFilter, options: RingOptions) -> io::Result<Self> {
         let mapping = Mapping::open(interface, &filter::datagrams(&wanted), options)?;
         Ok(Self {
             mapping,
             wanted,
             block: 0,
             reading: None,
-            places: [Place::default(); BATCH_MAX],
+            places: [RingDatagram::default(); BATCH_MAX],
             count: 0,
             refused: 0,
             dropped: AtomicU64::new(0),
@@ -93,7 +93,7 @@ impl PacketRing {
     /// Starts reading the next block if the kernel has handed it over, after returning a block that
     /// has been read.
     fn begin_block(&mut self) -> bool {
-        if let Some(Reading { left: 0, .. }) = self.reading {
+        if let Some(BlockPosition { left: 0, .. }) = self.reading {
             self.mapping.release(self.block);
             self.block = (self.block + 1) % self.mapping.blocks();
             self.reading = None;
@@ -102,7 +102,7 @@ impl PacketRing {
             && let Some(bytes) = self.mapping.block(self.block)
         {
             let (offset, left) = block::packets(bytes);
-            self.reading = Some(Reading { offset, left });
+            self.reading = Some(BlockPosition { offset, left });
         }
         self.reading.is_some()
     }
@@ -132,7 +132,7 @@ impl PacketRing {
 }
 
 /// Returns the position of a packet's datagram, if it is selected and valid.
-fn place(block: &[u8], entry: &Entry, wanted: &Wanted) -> Option<Place> {
+fn place(block: &[u8], entry: &RingEntry, wanted: &DatagramFilter) -> Option<RingDatagram> {
     let packet = block.get(entry.packet..)?.get(..entry.captured_bytes)?;
     let verified = if entry.is_verified { Verified::Yes } else { Verified::No };
     if entry.is_for_others {
@@ -145,10 +145,10 @@ fn place(block: &[u8], entry: &Entry, wanted: &Wanted) -> Option<Place> {
         received_unix_ns: Some(entry.received_unix_ns),
         ..Meta::default()
     };
-    Some(Place { meta, offset })
+    Some(RingDatagram { meta, offset })
 }
 
-impl Packets for PacketRing {
+impl PacketSource for PacketRing {
     fn receive(&mut self) -> io::Result<usize> {
         self.count = 0;
         // A block may contain no selected packets.
@@ -166,7 +166,7 @@ impl Packets for PacketRing {
     }
 
     fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
-        let Place { meta, offset } = self.places.get(..self.count)?.get(index)?;
+        let RingDatagram { meta, offset } = self.places.get(..self.count)?.get(index)?;
         Some((meta, self.mapping.block(self.block)?.get(*offset..)?))
     }
 

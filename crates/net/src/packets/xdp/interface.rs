@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::super::datagram::Wanted;
+use super::super::datagram::DatagramFilter;
 use super::bpf::{self, Mode};
-use super::queue::{Queue, QueueFrames};
+use super::queue::{QueueFrames, XdpQueue};
 use super::{XdpOptions, program, told};
 
 /// Most queues of an interface.
@@ -27,7 +27,7 @@ pub(super) struct XdpInterface {
     options: XdpOptions,
     mode: Mode,
     /// Endpoints by slot.
-    endpoints: Mutex<Vec<Option<Wanted>>>,
+    endpoints: Mutex<Vec<Option<DatagramFilter>>>,
 }
 
 /// The network namespace and the index of an interface.
@@ -81,7 +81,7 @@ impl XdpInterface {
     }
 
     /// Redirects the `wanted` packets to a socket for each queue. Returns these sockets and the slot of the endpoint.
-    pub(super) fn add(&self, wanted: Wanted) -> io::Result<(usize, Vec<Queue>)> {
+    pub(super) fn add(&self, wanted: DatagramFilter) -> io::Result<(usize, Vec<XdpQueue>)> {
         let mut endpoints = self.endpoints();
         if endpoints.iter().flatten().any(|other| overlaps(other, &wanted)) {
             let text = "another receiver of this process takes the packets of this group and port by AF_XDP";
@@ -93,8 +93,8 @@ impl XdpInterface {
             let text = format!("an interface takes {ENDPOINTS_MAX} endpoints at most");
             return Err(io::Error::other(text));
         }
-        let opened = self.queues.iter().map(|frames| Queue::open(frames.clone()));
-        let queues: Vec<Queue> = opened
+        let opened = self.queues.iter().map(|frames| XdpQueue::open(frames.clone()));
+        let queues: Vec<XdpQueue> = opened
             .collect::<io::Result<_>>()
             .map_err(|error| told("open an AF_XDP socket", error))?;
         for (key, queue) in (first_key(slot)..).zip(&queues) {
@@ -121,11 +121,11 @@ impl XdpInterface {
         let _ = self.replace_program(&endpoints);
     }
 
-    fn endpoints(&self) -> MutexGuard<'_, Vec<Option<Wanted>>> {
+    fn endpoints(&self) -> MutexGuard<'_, Vec<Option<DatagramFilter>>> {
         self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replace_program(&self, endpoints: &[Option<Wanted>]) -> io::Result<()> {
+    fn replace_program(&self, endpoints: &[Option<DatagramFilter>]) -> io::Result<()> {
         let program = load(&self.sockets, endpoints)?;
         bpf::replace(self.link.as_fd(), program.as_fd())
             .map_err(|error| told("replace the XDP program", error))
@@ -133,7 +133,7 @@ impl XdpInterface {
 }
 
 /// True if some packet belongs to both.
-fn overlaps(one: &Wanted, other: &Wanted) -> bool {
+fn overlaps(one: &DatagramFilter, other: &DatagramFilter) -> bool {
     let are_sources_apart =
         one.source.is_some() && other.source.is_some() && one.source != other.source;
     one.group == other.group && one.port == other.port && !are_sources_apart
@@ -145,9 +145,9 @@ fn first_key(slot: usize) -> u32 {
 }
 
 /// Loads the program for these endpoints.
-fn load(sockets: &OwnedFd, endpoints: &[Option<Wanted>]) -> io::Result<OwnedFd> {
+fn load(sockets: &OwnedFd, endpoints: &[Option<DatagramFilter>]) -> io::Result<OwnedFd> {
     let with_slots = endpoints.iter().enumerate();
-    let keyed: Vec<(u32, Wanted)> =
+    let keyed: Vec<(u32, DatagramFilter)> =
         with_slots.filter_map(|(slot, wanted)| Some((first_key(slot), (*wanted)?))).collect();
     bpf::load(&program::redirect(&keyed, sockets.as_raw_fd(), QUEUES_MAX))
         .map_err(|error| told("load the XDP program", error))

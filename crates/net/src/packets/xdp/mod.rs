@@ -32,10 +32,10 @@ use std::sync::Arc;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
-use super::datagram::{Verified, Wanted, datagram};
-use super::{BATCH_MAX, Meta, Packets};
+use super::datagram::{DatagramFilter, Verified, datagram};
+use super::{BATCH_MAX, Meta, PacketSource};
 use interface::XdpInterface;
-use queue::Queue;
+use queue::XdpQueue;
 
 /// Bytes of an Ethernet header.
 const ETHERNET_BYTES: usize = 14;
@@ -69,7 +69,7 @@ impl Default for XdpOptions {
 
 /// Position of a datagram of the batch: the packet of the queue, and the offset in it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct XdpDatagram {
     meta: Meta,
     packet: usize,
     offset: usize,
@@ -77,7 +77,7 @@ struct Place {
 
 /// Source of the last batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Batch {
+enum BatchSource {
     Queue(usize),
     Socket,
 }
@@ -88,14 +88,14 @@ pub struct XdpPackets {
     interface: Arc<XdpInterface>,
     /// Its number among the endpoints of the interface.
     slot: usize,
-    queues: Vec<Queue>,
+    queues: Vec<XdpQueue>,
     /// Keeps the group joined, and receives the packets that the program passes on.
-    socket: Box<dyn Packets>,
-    wanted: Wanted,
+    socket: Box<dyn PacketSource>,
+    wanted: DatagramFilter,
     /// Readable when a queue or the socket is readable.
     poller: Epoll,
-    batch: Batch,
-    places: [Place; BATCH_MAX],
+    batch: BatchSource,
+    places: [XdpDatagram; BATCH_MAX],
     count: usize,
     looks: u32,
     refused: u64,
@@ -111,9 +111,9 @@ impl XdpPackets {
     /// `InvalidInput` for options other than those of this process's first receiver at the interface.
     pub fn open(
         interface: u32,
-        wanted: Wanted,
+        wanted: DatagramFilter,
         options: XdpOptions,
-        socket: Box<dyn Packets>,
+        socket: Box<dyn PacketSource>,
     ) -> io::Result<Self> {
         let XdpOptions { frames, frame_bytes, .. } = options;
         if !frames.is_power_of_two() || frames < FRAMES_MIN || !matches!(frame_bytes, 2048 | 4096) {
@@ -132,8 +132,8 @@ impl XdpPackets {
             socket,
             wanted,
             poller,
-            batch: Batch::Socket,
-            places: [Place::default(); BATCH_MAX],
+            batch: BatchSource::Socket,
+            places: [XdpDatagram::default(); BATCH_MAX],
             count: 0,
             looks: 0,
             refused: 0,
@@ -153,7 +153,7 @@ impl XdpPackets {
     fn receive_from(&mut self, number: usize) -> bool {
         let queue = &mut self.queues[number];
         let arrived = queue.receive();
-        self.batch = Batch::Queue(number);
+        self.batch = BatchSource::Queue(number);
         for index in 0..arrived {
             match place(queue, index, &self.wanted) {
                 Some(place) => {
@@ -168,12 +168,12 @@ impl XdpPackets {
 }
 
 /// Returns the position of a packet's datagram, if it is valid.
-fn place(queue: &Queue, index: usize, wanted: &Wanted) -> Option<Place> {
+fn place(queue: &XdpQueue, index: usize, wanted: &DatagramFilter) -> Option<XdpDatagram> {
     let frame = queue.packet(index)?;
     let payload = datagram(frame.get(ETHERNET_BYTES..)?, wanted, Verified::No).ok()?;
     let offset = payload.as_ptr().addr().checked_sub(frame.as_ptr().addr())?;
     let meta = Meta { len: payload.len(), ..Meta::default() };
-    Some(Place { meta, packet: index, offset })
+    Some(XdpDatagram { meta, packet: index, offset })
 }
 
 /// Adds the attempted action to the system's error.
@@ -181,13 +181,13 @@ fn told(tried: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {tried}: {error}"))
 }
 
-impl Packets for XdpPackets {
+impl PacketSource for XdpPackets {
     fn receive(&mut self) -> io::Result<usize> {
         self.count = 0;
         // Queues take turns: the search begins after the one that was served last.
         let first = match self.batch {
-            Batch::Queue(number) => number + 1,
-            Batch::Socket => 0,
+            BatchSource::Queue(number) => number + 1,
+            BatchSource::Socket => 0,
         };
         for step in 0..self.queues.len() {
             let number = (first + step) % self.queues.len();
@@ -203,20 +203,22 @@ impl Packets for XdpPackets {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         self.looks = 0;
-        self.batch = Batch::Socket;
+        self.batch = BatchSource::Socket;
         self.socket.receive()
     }
 
     fn meta(&self, index: usize) -> Option<&Meta> {
         match self.batch {
-            Batch::Queue(_) => self.places.get(..self.count)?.get(index).map(|place| &place.meta),
-            Batch::Socket => self.socket.meta(index),
+            BatchSource::Queue(_) => {
+                self.places.get(..self.count)?.get(index).map(|place| &place.meta)
+            }
+            BatchSource::Socket => self.socket.meta(index),
         }
     }
 
     fn datagram(&self, index: usize) -> Option<(&Meta, &[u8])> {
-        let Batch::Queue(number) = self.batch else { return self.socket.datagram(index) };
-        let Place { meta, packet, offset } = self.places.get(..self.count)?.get(index)?;
+        let BatchSource::Queue(number) = self.batch else { return self.socket.datagram(index) };
+        let XdpDatagram { meta, packet, offset } = self.places.get(..self.count)?.get(index)?;
         let packet = self.queues.get(number)?.packet(*packet)?;
         Some((meta, packet.get(*offset..)?))
     }
@@ -224,13 +226,13 @@ impl Packets for XdpPackets {
     fn may_have_more(&self, count: usize) -> bool {
         match self.batch {
             // The other queues and the socket were not checked.
-            Batch::Queue(_) => count > 0,
-            Batch::Socket => self.socket.may_have_more(count),
+            BatchSource::Queue(_) => count > 0,
+            BatchSource::Socket => self.socket.may_have_more(count),
         }
     }
 
     fn has_looked_everywhere(&self) -> bool {
-        matches!(self.batch, Batch::Socket)
+        matches!(self.batch, BatchSource::Socket)
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {

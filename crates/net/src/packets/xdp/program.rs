@@ -5,7 +5,7 @@
 //! Only Ethernet frames with an IPv4 header without options, without a VLAN tag and not fragmented
 //! are redirected. The kernel handles all others, and they reach the endpoint's ordinary socket.
 
-use super::super::datagram::Wanted;
+use super::super::datagram::DatagramFilter;
 
 /// One instruction in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ const HEADERS_BYTES: i32 = 14 + 20 + 8;
 /// the key for queue n is larger by n. `sockets` is the descriptor of the map of sockets by key,
 /// `queues` the number of keys of an endpoint.
 pub(super) fn redirect(
-    endpoints: &[(u32, Wanted)],
+    endpoints: &[(u32, DatagramFilter)],
     sockets: i32,
     queues: u32,
 ) -> Vec<BpfInstruction> {
@@ -196,8 +196,8 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    fn wanted(last: u8, source: Option<u8>) -> Wanted {
-        Wanted {
+    fn wanted(last: u8, source: Option<u8>) -> DatagramFilter {
+        DatagramFilter {
             group: Ipv4Addr::new(239, 1, 2, last),
             port: 13014,
             source: source.map(|last| Ipv4Addr::new(10, 0, 0, last)),
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_does_not_match_leads_to_the_next_and_one_that_does_to_its_key() {
         let program = redirect(&[(128, wanted(3, None)), (0, wanted(4, Some(1)))], 7, 64);
-        let is_group = |wanted: Wanted| {
+        let is_group = |wanted: DatagramFilter| {
             let comparison = unless(5, address(wanted.group), 0);
             program
                 .iter()

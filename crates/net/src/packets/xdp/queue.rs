@@ -69,7 +69,7 @@ impl Drop for Mapped {
 
 /// A ring of `T` that kernel and process share: one produces, the other consumes. Both counts only
 /// increase, and wrap at 2^32; the slot of a count is the count modulo the size, a power of two.
-struct Ring<T> {
+struct XdpRing<T> {
     mapped: Mapped,
     offsets: libc::xdp_ring_offset,
     size: u32,
@@ -78,7 +78,7 @@ struct Ring<T> {
     entries: std::marker::PhantomData<T>,
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy> XdpRing<T> {
     fn map(
         socket: &OwnedFd,
         offsets: libc::xdp_ring_offset,
@@ -122,7 +122,7 @@ pub(super) struct QueueFrames {
     // Fields are dropped in order: the socket before the memory that the kernel uses through it.
     socket: OwnedFd,
     /// Frames that the kernel may fill; this process produces.
-    fill: Mutex<Ring<u64>>,
+    fill: Mutex<XdpRing<u64>>,
     frames: Mapped,
     frame_bytes: usize,
     /// Number of frames.
@@ -161,7 +161,7 @@ impl QueueFrames {
         set(&socket, libc::XDP_UMEM_COMPLETION_RING, &UNUSED)?;
         set(&socket, libc::XDP_RX_RING, &UNUSED)?;
         let fill = libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t;
-        let mut fill = Ring::map(&socket, offsets(&socket)?.fr, count, fill)?;
+        let mut fill = XdpRing::map(&socket, offsets(&socket)?.fr, count, fill)?;
         (0..count).for_each(|frame| offer(&mut fill, u64::from(frame) * frame_bytes as u64));
         publish_offers(&fill);
         let fill = Mutex::new(fill);
@@ -192,36 +192,36 @@ impl QueueFrames {
 }
 
 /// Writes a frame into the fill ring. It never overflows, because it has room for all frames.
-fn offer(fill: &mut Ring<u64>, frame: u64) {
+fn offer(fill: &mut XdpRing<u64>, frame: u64) {
     // SAFETY: `entry` points into the ring, and the kernel reads entries only below the produced count,
     // which is moved afterwards.
     unsafe { fill.entry(fill.count).write(frame) };
     fill.count = fill.count.wrapping_add(1);
 }
 
-fn publish_offers(fill: &Ring<u64>) {
+fn publish_offers(fill: &XdpRing<u64>) {
     fill.produced().store(fill.count, Ordering::Release);
 }
 
 /// The socket of an endpoint at a queue.
-pub(super) struct Queue {
+pub(super) struct XdpQueue {
     // Fields are dropped in order: the socket before the memory that the kernel uses through it.
     socket: OwnedFd,
     /// Frames that the kernel has filled; this process consumes.
-    filled: Ring<libc::xdp_desc>,
+    filled: XdpRing<libc::xdp_desc>,
     shared: Arc<QueueFrames>,
     /// Frames taken by the last `receive`; the next call returns them.
     held: [libc::xdp_desc; BATCH_MAX],
     held_count: usize,
 }
 
-impl fmt::Debug for Queue {
+impl fmt::Debug for XdpQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queue").field("held", &self.held_count).finish_non_exhaustive()
     }
 }
 
-impl Queue {
+impl XdpQueue {
     /// Opens another socket at the queue of these frames.
     pub(super) fn open(shared: Arc<QueueFrames>) -> io::Result<Self> {
         let socket = socket()?;
@@ -229,7 +229,7 @@ impl Queue {
         let entries = (shared.count / 2).max(1);
         set(&socket, libc::XDP_RX_RING, &entries)?;
         let rx = offsets(&socket)?.rx;
-        let filled = Ring::map(&socket, rx, entries, libc::XDP_PGOFF_RX_RING)?;
+        let filled = XdpRing::map(&socket, rx, entries, libc::XDP_PGOFF_RX_RING)?;
         let owner = shared.socket.as_raw_fd() as u32;
         bind(&socket, shared.interface, shared.queue, libc::XDP_SHARED_UMEM, owner)?;
         let none = libc::xdp_desc { addr: 0, len: 0, options: 0 };
@@ -281,13 +281,13 @@ impl Queue {
     }
 }
 
-impl AsFd for Queue {
+impl AsFd for XdpQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Drop for Queue {
+impl Drop for XdpQueue {
     /// Returns all frames to the kernel, for the other endpoints. A packet that is redirected here
     /// later keeps its frame. Only processors that are running the old program at this moment can
     /// redirect one, because the program was replaced before.

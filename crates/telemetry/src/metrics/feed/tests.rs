@@ -4,15 +4,19 @@ use super::*;
 use tickwire_feed::handler::MessageCounters;
 
 /// Publishes a group of counts and returns the Prometheus text.
-fn published<C: 'static>(named: &'static [Named<C>], counts: &C) -> String {
+fn published<C: 'static>(named: &'static [NamedCounter<C>], counts: &C) -> String {
     let metrics = Metrics::new();
-    Group::new(&metrics, named, &[]).publish(counts);
+    CounterGroup::new(&metrics, named, &[]).publish(counts);
     metrics.encode()
 }
 
 /// Asserts that each of these counts is the value of one metric. The tests spell out every member of a struct, so that
 /// a new count must be published, or be left out with a reason.
-fn assert_each_published<C: 'static>(named: &'static [Named<C>], counts: &C, expected: &[u64]) {
+fn assert_each_published<C: 'static>(
+    named: &'static [NamedCounter<C>],
+    counts: &C,
+    expected: &[u64],
+) {
     let text = published(named, counts);
     let mut values: Vec<u64> = text
         .lines()
@@ -143,7 +147,7 @@ fn every_count_of_replay_recording_and_events_is_published() {
 #[test]
 fn gauges_tell_books_by_reason_and_lines_by_age() {
     let metrics = Metrics::new();
-    let sources = [Source::Incremental(Line::A), Source::Snapshot(Line::B)];
+    let sources = [FeedLine::Incremental(Line::A), FeedLine::Snapshot(Line::B)];
     let _feed = FeedMetrics::new(&metrics, Some("x"), sources);
     let text = metrics.encode();
     for reason in StaleReason::LABELS {

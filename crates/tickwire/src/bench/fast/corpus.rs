@@ -6,12 +6,12 @@ use crate::files;
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tickwire_captures::Sample;
+use tickwire_captures::CaptureSample;
 use tickwire_exchange::{CmeShape, FeedShape, Generator, Options};
 use tickwire_fast::{
     Decoder, DecoderOptions, EngineUnderTest, Message, Program, ResetPolicy, TemplateSet,
 };
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
+use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 use tickwire_feed::framing::{Framer, MessageHeader};
 
@@ -42,11 +42,11 @@ pub struct Corpus {
     /// Bytes of all packets.
     pub bytes: u64,
     /// Files that the corpus was read from; `None` if it was generated.
-    pub source: Option<Source>,
+    pub source: Option<CorpusFiles>,
 }
 
 /// The files of a corpus.
-pub struct Source {
+pub struct CorpusFiles {
     /// Template file.
     pub templates: PathBuf,
     /// Capture; each packet has a big-endian 32-bit length prefix.
@@ -135,13 +135,13 @@ pub struct OwnFraming<'a> {
     /// Options of the framing.
     pub args: &'a FramingArgs,
     /// Layout of the file; guessed by default.
-    pub format: Option<Format>,
+    pub format: Option<CaptureFormat>,
 }
 
 /// Reads the first packets, from which the framing is detected.
-fn first_packets(path: &Path, options: CaptureOptions) -> Result<Sample, Failure> {
+fn first_packets(path: &Path, options: CaptureOptions) -> Result<CaptureSample, Failure> {
     let mut reader = files::open_capture(path, files::open(path)?, options)?;
-    let mut sample = Sample::new(PACKETS_MAX);
+    let mut sample = CaptureSample::new(PACKETS_MAX);
     // Errors of the file are reported later, when all of it is read.
     while !sample.is_full() {
         let Ok(Some(packet)) = reader.next_packet() else { break };
@@ -156,7 +156,7 @@ impl Corpus {
         let set = files::read_templates(&templates)?;
         let bytes = files::read_whole(capture, CAPTURE_BYTES_MAX, "")?;
         let cannot = |why: String| Failure::Data(format!("{}: {why}", capture.display()));
-        let options = CaptureOptions::new().format(Format::U32Be);
+        let options = CaptureOptions::new().format(CaptureFormat::U32Be);
         let mut reader =
             CaptureReader::open(&bytes[..], options).map_err(|e| cannot(e.to_string()))?;
         let mut packets = Vec::new();
@@ -164,7 +164,8 @@ impl Corpus {
             let short = || cannot(format!("packet {} is shorter than its preamble", packet.index));
             packets.push(packet.bytes.get(known.preamble..).ok_or_else(short)?.to_vec());
         }
-        let source = Source { templates, capture: capture.to_owned(), preamble: known.preamble };
+        let source =
+            CorpusFiles { templates, capture: capture.to_owned(), preamble: known.preamble };
         Self::checked(known.name, set, known.reset, packets, Some(source))
     }
 
@@ -208,7 +209,8 @@ impl Corpus {
 
     /// Generates a feed; equal options give an equal feed.
     pub fn make_up(name: &str, options: &Options) -> Result<Self, Failure> {
-        let failed = |error: tickwire_exchange::Error| Failure::Data(format!("{name}: {error}"));
+        let failed =
+            |error: tickwire_exchange::ExchangeError| Failure::Data(format!("{name}: {error}"));
         let mut generator = Generator::new(options).map_err(failed)?;
         let mut packets = Vec::new();
         while let Some(packet) = generator.next_packet().map_err(failed)? {
@@ -231,7 +233,7 @@ impl Corpus {
         set: TemplateSet,
         reset: ResetPolicy,
         packets: Vec<Vec<u8>>,
-        source: Option<Source>,
+        source: Option<CorpusFiles>,
     ) -> Result<Self, Failure> {
         let program = Arc::new(files::compile(set.clone(), &Default::default())?);
         let bytes = packets.iter().map(|packet| packet.len() as u64).sum();
@@ -289,7 +291,7 @@ impl Corpus {
         &self,
         decoder: &mut Decoder,
         mut take: impl FnMut(&Message),
-    ) -> Result<(), tickwire_fast::Error> {
+    ) -> Result<(), tickwire_fast::FastError> {
         decoder.reset();
         for packet in &self.packets {
             decoder.begin_packet();

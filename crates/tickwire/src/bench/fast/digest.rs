@@ -11,7 +11,7 @@ impl Digest {
     ///
     /// # Errors
     /// The first message that does not decode.
-    pub fn of(corpus: &Corpus) -> Result<u64, tickwire_fast::Error> {
+    pub fn of(corpus: &Corpus) -> Result<u64, tickwire_fast::FastError> {
         let mut digest = Self(0xcbf2_9ce4_8422_2325);
         let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
         corpus.each_message(&mut decoder, |message| digest.message(message))?;

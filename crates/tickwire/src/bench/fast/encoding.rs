@@ -1,7 +1,7 @@
 //! The encoders under comparison. Each corpus is decoded once and encoded repeatedly.
 
 use super::corpus::Corpus;
-use super::engine::Pass;
+use super::engine::CorpusPass;
 use crate::decode::entries_of;
 use crate::failure::Failure;
 use std::hint::black_box;
@@ -16,7 +16,7 @@ const MESSAGES_MAX: u64 = 2_000;
 
 /// An encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub enum EncoderKind {
     /// Generated code, if a module was generated for these templates.
     Generated,
     /// The dynamic encoder.
@@ -25,7 +25,7 @@ pub enum Encoding {
 
 /// Amount of data encoded in a pass.
 #[derive(Clone, Copy, Debug)]
-pub struct Amount {
+pub struct PassVolume {
     pub messages: u64,
     pub entries: u64,
     /// Bytes of the encoded messages.
@@ -33,14 +33,14 @@ pub struct Amount {
 }
 
 /// The first packets of a corpus, decoded, and encoded again by the dynamic encoder.
-pub struct Decoded<'c> {
+pub struct DecodedCorpus<'c> {
     corpus: &'c Corpus,
     packets: Vec<Vec<Message>>,
     encoded: Vec<Vec<u8>>,
-    pub amount: Amount,
+    pub amount: PassVolume,
 }
 
-impl Encoding {
+impl EncoderKind {
     /// All encoders, in the order of tables.
     pub const ALL: [Self; 2] = [Self::Generated, Self::Dynamic];
 
@@ -57,7 +57,10 @@ impl Encoding {
     ///
     /// # Errors
     /// A message is encoded differently from the dynamic encoder.
-    pub fn pass<'c>(self, decoded: &'c Decoded<'c>) -> Result<Option<Pass<'c>>, Failure> {
+    pub fn pass<'c>(
+        self,
+        decoded: &'c DecodedCorpus<'c>,
+    ) -> Result<Option<CorpusPass<'c>>, Failure> {
         match self {
             Self::Generated => generated(decoded).transpose(),
             Self::Dynamic => Ok(Some(dynamic(decoded))),
@@ -68,14 +71,14 @@ impl Encoding {
 /// Reason why a pass cannot fail: the same messages were encoded before.
 const ENCODED_BEFORE: &str = "encodes as it did before";
 
-impl<'c> Decoded<'c> {
+impl<'c> DecodedCorpus<'c> {
     /// Decodes the first packets and checks that encoding them again gives the same bytes, or at least the
     /// same values: our encoders write the shortest form, which exchanges need not do.
     ///
     /// # Errors
     /// A message cannot be encoded, or its encoding decodes to different values.
     pub fn of(corpus: &'c Corpus) -> Result<Self, Failure> {
-        let failed = |error: tickwire_fast::Error| {
+        let failed = |error: tickwire_fast::FastError| {
             let why = error.describe(&corpus.program);
             Failure::Data(format!("{}: encoding again: {why}", corpus.name))
         };
@@ -86,7 +89,7 @@ impl<'c> Decoded<'c> {
             corpus,
             packets: Vec::new(),
             encoded: Vec::new(),
-            amount: Amount { messages: 0, entries: 0, bytes: 0 },
+            amount: PassVolume { messages: 0, entries: 0, bytes: 0 },
         };
         for packet in &corpus.packets {
             if decoded.amount.messages >= MESSAGES_MAX {
@@ -126,7 +129,7 @@ fn options(corpus: &Corpus) -> EncoderOptions {
     EncoderOptions::default().reset(corpus.reset)
 }
 
-fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
+fn dynamic<'c>(decoded: &'c DecodedCorpus<'c>) -> CorpusPass<'c> {
     let mut encoder =
         Encoder::with_options(decoded.corpus.program.clone(), options(decoded.corpus));
     let mut out = Vec::new();
@@ -144,14 +147,14 @@ fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
 }
 
 /// A pass with the module generated for exactly these templates.
-fn generated<'c>(decoded: &'c Decoded<'c>) -> Option<Result<Pass<'c>, Failure>> {
+fn generated<'c>(decoded: &'c DecodedCorpus<'c>) -> Option<Result<CorpusPass<'c>, Failure>> {
     with_module(&decoded.corpus.set.signature(), BuiltInEncodingPass(decoded))?
 }
 
-struct BuiltInEncodingPass<'c>(&'c Decoded<'c>);
+struct BuiltInEncodingPass<'c>(&'c DecodedCorpus<'c>);
 
 impl<'c> WithModule for BuiltInEncodingPass<'c> {
-    type Output = Option<Result<Pass<'c>, Failure>>;
+    type Output = Option<Result<CorpusPass<'c>, Failure>>;
 
     fn with<T: Templates>(self) -> Self::Output {
         generated_by::<T>(self.0)
@@ -159,11 +162,12 @@ impl<'c> WithModule for BuiltInEncodingPass<'c> {
 }
 
 fn generated_by<'c, T: Templates + 'static>(
-    decoded: &'c Decoded<'c>,
-) -> Option<Result<Pass<'c>, Failure>> {
+    decoded: &'c DecodedCorpus<'c>,
+) -> Option<Result<CorpusPass<'c>, Failure>> {
     let corpus = decoded.corpus;
     let encoder =
-        generated::Encoder::<T>::with_options(corpus.program.clone(), options(corpus)).ok()?;
+        generated::ModuleEncoder::<T>::with_options(corpus.program.clone(), options(corpus))
+            .ok()?;
     let numbers = |index: usize| {
         let id = corpus.program.templates()[index].id.map(|id| id.0);
         T::TEMPLATES.iter().position(|template| template.id == id)
@@ -181,10 +185,10 @@ fn generated_by<'c, T: Templates + 'static>(
 
 /// Returns the pass after checking that its output equals that of the dynamic encoder.
 fn checked<'c, T: Templates + 'static>(
-    decoded: &'c Decoded<'c>,
-    mut encoder: generated::Encoder<T>,
+    decoded: &'c DecodedCorpus<'c>,
+    mut encoder: generated::ModuleEncoder<T>,
     packets: Vec<Vec<T::Messages>>,
-) -> Result<Pass<'c>, Failure> {
+) -> Result<CorpusPass<'c>, Failure> {
     let mut out = Vec::new();
     for (packet, encoded) in packets.iter().zip(&decoded.encoded) {
         encode(&mut encoder, packet, &mut out);
@@ -203,7 +207,7 @@ fn checked<'c, T: Templates + 'static>(
 }
 
 fn encode<T: Templates>(
-    encoder: &mut generated::Encoder<T>,
+    encoder: &mut generated::ModuleEncoder<T>,
     packet: &[T::Messages],
     out: &mut Vec<u8>,
 ) {

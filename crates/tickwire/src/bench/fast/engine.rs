@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::files;
 use std::hint::black_box;
 use std::sync::Arc;
-use tickwire_fast::Packet;
+use tickwire_fast::BufferedPacket;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
     CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, MessageVisitor, Program,
@@ -16,11 +16,11 @@ use tickwire_fast_generated::{TryModule, WithModule, first_capture, with_module}
 use tickwire_feed::parallel::Parallel;
 
 /// One decoding of a whole corpus.
-pub type Pass<'c> = Box<dyn FnMut() + 'c>;
+pub type CorpusPass<'c> = Box<dyn FnMut() + 'c>;
 
 /// A decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum BenchEngine {
     /// Generated code, if a module was generated for these templates.
     Generated,
     /// The dynamic engine with the widest vectors of this CPU.
@@ -48,7 +48,7 @@ pub enum Engine {
 const PROJECTIONS: [[&str; 3]; 2] =
     [["SecurityID", "MDEntryPx", "MDEntrySize"], ["SecurityId", "Price", "Volume"]];
 
-impl Engine {
+impl BenchEngine {
     /// All decoders, in the order of tables.
     pub const ALL: [Self; 10] = [
         Self::Generated,
@@ -94,9 +94,9 @@ impl Engine {
     }
 
     /// Returns a function that decodes the whole corpus at each call; `None` if this engine cannot decode it.
-    pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<Pass<'c>>, Failure> {
+    pub fn pass<'c>(self, corpus: &'c Corpus) -> Result<Option<CorpusPass<'c>>, Failure> {
         Ok(match self {
-            Self::Generated => generated(corpus, &Alone),
+            Self::Generated => generated(corpus, &DecodeOnly),
             Self::DynamicCompiled => where_it_runs(corpus, EngineUnderTest::MachineCode),
             Self::DynamicWide => where_it_runs(corpus, EngineUnderTest::Vectors),
             Self::DynamicScalar => {
@@ -119,19 +119,19 @@ const DECODED_BEFORE: &str = "decodes as it did before";
 
 /// Returns a pass with an engine that needs certain CPU or build features; `None` if they are
 /// missing.
-fn where_it_runs(corpus: &Corpus, engine: EngineUnderTest) -> Option<Pass<'_>> {
+fn where_it_runs(corpus: &Corpus, engine: EngineUnderTest) -> Option<CorpusPass<'_>> {
     let decoder = corpus.decoder(&corpus.program, engine);
     (decoder.engine_under_test() == engine).then(|| stored(corpus, decoder))
 }
 
 /// Contiguous packets, as in a capture that was read into memory.
-pub struct Capture {
+pub struct CaptureBytes {
     bytes: Vec<u8>,
     /// Offset and length of each packet.
     places: Vec<(usize, usize)>,
 }
 
-impl Capture {
+impl CaptureBytes {
     /// The packets of a corpus, repeated `turns` times.
     pub fn of(corpus: &Corpus, turns: u64) -> Self {
         let mut end = 0;
@@ -143,18 +143,18 @@ impl Capture {
         Self { bytes: corpus.packets.concat(), places: places.repeat(turns as usize) }
     }
 
-    fn packet(&self, (offset, len): (usize, usize)) -> Packet<'_> {
-        Packet::new(&self.bytes[offset..], len)
+    fn packet(&self, (offset, len): (usize, usize)) -> BufferedPacket<'_> {
+        BufferedPacket::new(&self.bytes[offset..], len)
     }
 
     /// Iterates over the packets; decoders may read bytes after the end of each.
-    pub fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
+    pub fn packets(&self) -> impl Iterator<Item = BufferedPacket<'_>> {
         self.places.iter().map(|place| self.packet(*place))
     }
 }
 
-fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
-    let capture = Capture::of(corpus, 1);
+fn stored(corpus: &Corpus, mut decoder: Decoder) -> CorpusPass<'_> {
+    let capture = CaptureBytes::of(corpus, 1);
     Box::new(move || {
         decoder.reset();
         for mut rest in capture.packets() {
@@ -169,24 +169,24 @@ fn stored(corpus: &Corpus, mut decoder: Decoder) -> Pass<'_> {
 }
 
 /// Processing of the messages that a generated decoder returns.
-trait Work {
+trait PassWork {
     /// A pass over a corpus; `None` if there is nothing to do.
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
-        decoder: generated::Decoder<T>,
-    ) -> Option<Pass<'c>>;
+        decoder: generated::ModuleDecoder<T>,
+    ) -> Option<CorpusPass<'c>>;
 }
 
 /// Decoding without further processing.
-struct Alone;
+struct DecodeOnly;
 
-impl Work for Alone {
+impl PassWork for DecodeOnly {
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
-        decoder: generated::Decoder<T>,
-    ) -> Option<Pass<'c>> {
+        decoder: generated::ModuleDecoder<T>,
+    ) -> Option<CorpusPass<'c>> {
         Some(generated_pass(corpus, decoder))
     }
 }
@@ -194,18 +194,18 @@ impl Work for Alone {
 /// Books.
 struct WithBooks;
 
-impl Work for WithBooks {
+impl PassWork for WithBooks {
     fn pass<'c, T: Templates>(
         &self,
         corpus: &'c Corpus,
-        decoder: generated::Decoder<T>,
-    ) -> Option<Pass<'c>> {
+        decoder: generated::ModuleDecoder<T>,
+    ) -> Option<CorpusPass<'c>> {
         books::pass_generated(corpus, decoder)
     }
 }
 
 /// Decodes with the first generated module that fits the templates of the corpus.
-fn generated<'c>(corpus: &'c Corpus, work: &impl Work) -> Option<Pass<'c>> {
+fn generated<'c>(corpus: &'c Corpus, work: &impl PassWork) -> Option<CorpusPass<'c>> {
     let signature = corpus.set.signature();
     with_module(&signature, BuiltInPass { corpus, work })
         .unwrap_or_else(|| first_capture(&mut Adopting { corpus, work }))
@@ -217,13 +217,14 @@ struct BuiltInPass<'c, 'w, W> {
     work: &'w W,
 }
 
-impl<'c, W: Work> WithModule for BuiltInPass<'c, '_, W> {
-    type Output = Option<Pass<'c>>;
+impl<'c, W: PassWork> WithModule for BuiltInPass<'c, '_, W> {
+    type Output = Option<CorpusPass<'c>>;
 
-    fn with<T: Templates>(self) -> Option<Pass<'c>> {
+    fn with<T: Templates>(self) -> Option<CorpusPass<'c>> {
         let options = self.corpus.decoder_options(EngineUnderTest::Automatic);
         let decoder =
-            generated::Decoder::<T>::with_options(self.corpus.program.clone(), options).ok()?;
+            generated::ModuleDecoder::<T>::with_options(self.corpus.program.clone(), options)
+                .ok()?;
         self.work.pass(self.corpus, decoder)
     }
 }
@@ -234,21 +235,25 @@ struct Adopting<'c, 'w, W> {
     work: &'w W,
 }
 
-impl<'c, W: Work> TryModule for Adopting<'c, '_, W> {
-    type Output = Pass<'c>;
+impl<'c, W: PassWork> TryModule for Adopting<'c, '_, W> {
+    type Output = CorpusPass<'c>;
 
-    fn try_module<T: Templates>(&mut self) -> Option<Pass<'c>> {
+    fn try_module<T: Templates>(&mut self) -> Option<CorpusPass<'c>> {
         let corpus = self.corpus;
         let options = corpus.decoder_options(EngineUnderTest::Automatic);
-        let decoder = generated::Decoder::<T>::adopting(corpus.program.clone(), options).ok()?;
+        let decoder =
+            generated::ModuleDecoder::<T>::adopting(corpus.program.clone(), options).ok()?;
         let mut numbers = 0..T::TEMPLATES.len();
         let has_all = numbers.all(|number| decoder.template_index(number).is_some());
         if has_all { self.work.pass(corpus, decoder) } else { None }
     }
 }
 
-fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: generated::Decoder<T>) -> Pass<'_> {
-    let capture = Capture::of(corpus, 1);
+fn generated_pass<T: Templates>(
+    corpus: &Corpus,
+    mut decoder: generated::ModuleDecoder<T>,
+) -> CorpusPass<'_> {
+    let capture = CaptureBytes::of(corpus, 1);
     Box::new(move || {
         decoder.reset();
         for mut rest in capture.packets() {
@@ -266,8 +271,8 @@ fn generated_pass<T: Templates>(corpus: &Corpus, mut decoder: generated::Decoder
 pub const TURNS_OF_THREADS: u64 = 20;
 
 /// Decodes a corpus of independent packets repeatedly on `threads` threads.
-pub fn on_threads(corpus: &Corpus, threads: usize) -> Pass<'_> {
-    let capture = Capture::of(corpus, TURNS_OF_THREADS);
+pub fn on_threads(corpus: &Corpus, threads: usize) -> CorpusPass<'_> {
+    let capture = CaptureBytes::of(corpus, TURNS_OF_THREADS);
     Box::new(move || {
         let begin = || corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
         let messages = Parallel::new(threads).map(&capture.places, begin, |decoder, place| {
@@ -296,7 +301,7 @@ fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
     Ok(None)
 }
 
-fn visited(corpus: &Corpus) -> Pass<'_> {
+fn visited(corpus: &Corpus) -> CorpusPass<'_> {
     let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     let mut summing = Summing::default();
     Box::new(move || {
@@ -337,7 +342,7 @@ fn number_of(value: FieldValue<'_>) -> u64 {
     }
 }
 
-fn iterated(corpus: &Corpus) -> Pass<'_> {
+fn iterated(corpus: &Corpus) -> CorpusPass<'_> {
     let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     Box::new(move || {
         let mut sum = 0u64;

@@ -9,21 +9,21 @@ mod picture;
 
 use super::counted;
 use super::report::{ReportArgs, rounded};
-use super::timing::{self, Case};
+use super::timing::{self, TimedOperation};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{FramingArgs, TemplateArgs};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use clap::Args;
 use corpus::{Corpus, OwnFraming};
-use encoding::{Amount, Decoded, Encoding};
-use engine::{Engine, Pass};
-use peers::Input;
+use encoding::{DecodedCorpus, EncoderKind, PassVolume};
+use engine::{BenchEngine, CorpusPass};
+use peers::PeerInput;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_feed::capture::Format;
+use tickwire_feed::capture::CaptureFormat;
 
 /// FAST: decode and encode captures and generated feeds with every engine
 ///
@@ -44,7 +44,7 @@ pub struct FastArgs {
     templates: TemplateArgs,
     /// Format of that capture: u32be, u32le, raw or pcap. Default: detected
     #[arg(long, value_name = "FORMAT", requires = "file")]
-    input_format: Option<Format>,
+    input_format: Option<CaptureFormat>,
     #[command(flatten)]
     framing: FramingArgs,
     /// Only corpora whose name contains NAME; =NAME matches the whole name
@@ -77,12 +77,12 @@ pub struct FastArgs {
 const PEER_SECONDS: f64 = 3.0;
 
 /// One measured time.
-struct Row<'c> {
+struct FastBenchRow<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
     threads: usize,
     /// Amount decoded or encoded: the whole corpus, or its first messages.
-    amount: Amount,
+    amount: PassVolume,
     ns_per_message: f64,
     instructions_per_message: Option<f64>,
 }
@@ -103,13 +103,15 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         passes.iter_mut().for_each(|pass| (0..count).for_each(|_| pass()));
         return Ok(Outcome::Clean);
     }
-    let messages = labels.iter().map(Row::messages_of_a_pass);
-    let mut cases: Vec<Case<'_>> =
-        messages.zip(passes).map(|(messages, pass)| Case::of_many(messages, pass)).collect();
+    let messages = labels.iter().map(FastBenchRow::messages_of_a_pass);
+    let mut cases: Vec<TimedOperation<'_>> = messages
+        .zip(passes)
+        .map(|(messages, pass)| TimedOperation::of_many(messages, pass))
+        .collect();
     let times = timing::minima(&mut cases, args.report.time);
     let timed = labels.into_iter().zip(times);
-    let mut rows: Vec<Row<'_>> =
-        timed.map(|(row, ns_per_message)| Row { ns_per_message, ..row }).collect();
+    let mut rows: Vec<FastBenchRow<'_>> =
+        timed.map(|(row, ns_per_message)| FastBenchRow { ns_per_message, ..row }).collect();
     if args.instructions {
         rows.iter_mut().try_for_each(|row| row.count_instructions(&args.corpora))?;
     }
@@ -126,7 +128,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
         out.write_all(picture::of(&rows).svg().map_err(Failure::Data)?.as_bytes())?;
         out.flush()?;
     }
-    let json: Vec<Value> = rows.iter().map(Row::json).collect();
+    let json: Vec<Value> = rows.iter().map(FastBenchRow::json).collect();
     let heading = match (&args.file, &corpora[..]) {
         (Some(_), [own]) => format!("{}\n\n", own.packets_and_entries()?),
         _ => String::new(),
@@ -138,8 +140,8 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
 impl FastArgs {
     /// Returns an error if no engine matches the filter.
     fn check_engine(&self) -> Result<(), Failure> {
-        let decoders = Engine::ALL.iter().map(|engine| engine.name());
-        let encoders = Encoding::ALL.iter().map(|encoding| encoding.name());
+        let decoders = BenchEngine::ALL.iter().map(|engine| engine.name());
+        let encoders = EncoderKind::ALL.iter().map(|encoding| encoding.name());
         let peers = peers::ALL.iter().filter(|_| self.peers.is_some()).map(|peer| peer.name);
         let names: Vec<&str> = decoders.chain(encoders).chain(peers).collect();
         check_filter("engine", self.engine.as_ref(), &names)
@@ -192,43 +194,46 @@ fn is_wanted(filter: Option<&String>, name: &str) -> bool {
 fn decoded<'c>(
     args: &FastArgs,
     corpora: &'c [Corpus],
-) -> Result<Vec<Option<Decoded<'c>>>, Failure> {
+) -> Result<Vec<Option<DecodedCorpus<'c>>>, Failure> {
     let wanted =
-        Encoding::ALL.iter().any(|encoding| is_wanted(args.engine.as_ref(), encoding.name()));
-    corpora.iter().map(|corpus| wanted.then(|| Decoded::of(corpus)).transpose()).collect()
+        EncoderKind::ALL.iter().any(|encoding| is_wanted(args.engine.as_ref(), encoding.name()));
+    corpora.iter().map(|corpus| wanted.then(|| DecodedCorpus::of(corpus)).transpose()).collect()
 }
 
 /// Prepares the measurements: rows that still lack their times, and the work of each.
 fn prepare<'c>(
     args: &FastArgs,
     corpora: &'c [Corpus],
-    decoded: &'c [Option<Decoded<'c>>],
-) -> Result<(Vec<Row<'c>>, Vec<Pass<'c>>), Failure> {
+    decoded: &'c [Option<DecodedCorpus<'c>>],
+) -> Result<(Vec<FastBenchRow<'c>>, Vec<CorpusPass<'c>>), Failure> {
     let (mut rows, mut passes) = (Vec::new(), Vec::new());
-    let wanted = |engine: &Engine| is_wanted(args.engine.as_ref(), engine.name());
+    let wanted = |engine: &BenchEngine| is_wanted(args.engine.as_ref(), engine.name());
     for (corpus, decoded) in corpora.iter().zip(decoded) {
-        for engine in Engine::ALL.into_iter().filter(wanted) {
+        for engine in BenchEngine::ALL.into_iter().filter(wanted) {
             if let Some(pass) = engine.pass(corpus)? {
-                rows.push(Row::new(corpus, engine.name(), 0.0));
+                rows.push(FastBenchRow::new(corpus, engine.name(), 0.0));
                 passes.push(pass);
             }
         }
         for (decoded, encoding) in
-            decoded.iter().flat_map(|decoded| Encoding::ALL.map(|encoding| (decoded, encoding)))
+            decoded.iter().flat_map(|decoded| EncoderKind::ALL.map(|encoding| (decoded, encoding)))
         {
             if !is_wanted(args.engine.as_ref(), encoding.name()) {
                 continue;
             }
             if let Some(pass) = encoding.pass(decoded)? {
                 let amount = decoded.amount;
-                rows.push(Row { amount, ..Row::new(corpus, encoding.name(), 0.0) });
+                rows.push(FastBenchRow {
+                    amount,
+                    ..FastBenchRow::new(corpus, encoding.name(), 0.0)
+                });
                 passes.push(pass);
             }
         }
         let threads = args.threads.filter(|threads| *threads > 1 && corpus.packets_stand_alone());
         if let Some(threads) = threads {
-            let engine = Engine::dynamic(corpus).name();
-            rows.push(Row { threads, ..Row::new(corpus, engine, 0.0) });
+            let engine = BenchEngine::dynamic(corpus).name();
+            rows.push(FastBenchRow { threads, ..FastBenchRow::new(corpus, engine, 0.0) });
             passes.push(engine::on_threads(corpus, threads));
         }
     }
@@ -240,8 +245,9 @@ fn peer_rows<'c>(
     folder: &Path,
     corpora: &'c [Corpus],
     wanted: impl Fn(&str) -> bool,
-) -> Vec<Row<'c>> {
-    let inputs: Vec<_> = corpora.iter().map(|corpus| (corpus, Input::of(corpus, folder))).collect();
+) -> Vec<FastBenchRow<'c>> {
+    let inputs: Vec<_> =
+        corpora.iter().map(|corpus| (corpus, PeerInput::of(corpus, folder))).collect();
     let mut rows = Vec::new();
     for peer in peers::ALL.iter().filter(|peer| wanted(peer.name)) {
         let left_out = |why: &str| tell!("tickwire: {} skipped: {why}", peer.name);
@@ -253,7 +259,7 @@ fn peer_rows<'c>(
             let measured = input.as_ref().map_err(String::clone);
             match measured.and_then(|input| peer.measure(folder, input, PEER_SECONDS)) {
                 Ok(ns_per_message) => {
-                    rows.push(Row::new(corpus, peer.name, ns_per_message));
+                    rows.push(FastBenchRow::new(corpus, peer.name, ns_per_message));
                 }
                 Err(why) => left_out(&format!("{}: {why}", corpus.name)),
             }
@@ -262,17 +268,17 @@ fn peer_rows<'c>(
     rows
 }
 
-impl<'c> Row<'c> {
+impl<'c> FastBenchRow<'c> {
     fn new(corpus: &'c Corpus, engine: &'static str, ns_per_message: f64) -> Self {
         let Corpus { messages, entries, bytes, .. } = *corpus;
-        let amount = Amount { messages, entries, bytes };
+        let amount = PassVolume { messages, entries, bytes };
         Self { corpus, engine, threads: 1, amount, ns_per_message, instructions_per_message: None }
     }
 
     /// True if callgrind can run the engine: it does not support wide vectors.
     fn is_portable(&self) -> bool {
         self.is_encoder()
-            || Engine::ALL.iter().any(|of| of.name() == self.engine && of.is_portable())
+            || BenchEngine::ALL.iter().any(|of| of.name() == self.engine && of.is_portable())
     }
 
     fn messages_of_a_pass(&self) -> u64 {
@@ -281,7 +287,7 @@ impl<'c> Row<'c> {
     }
 
     fn is_encoder(&self) -> bool {
-        Encoding::ALL.iter().any(|encoding| encoding.name() == self.engine)
+        EncoderKind::ALL.iter().any(|encoding| encoding.name() == self.engine)
     }
 
     /// Counts instructions unless callgrind cannot run the engine.
@@ -306,7 +312,7 @@ impl<'c> Row<'c> {
 
     /// Nanoseconds per entry; `None` if messages have no entries.
     fn ns_per_entry(&self) -> Option<f64> {
-        let Amount { messages, entries, .. } = self.amount;
+        let PassVolume { messages, entries, .. } = self.amount;
         (entries > 0).then(|| self.ns_per_message * messages as f64 / entries as f64)
     }
 
@@ -331,8 +337,8 @@ impl<'c> Row<'c> {
     }
 }
 
-fn table(rows: &[Row<'_>]) -> Table {
-    let mut table = Table::new(&[
+fn table(rows: &[FastBenchRow<'_>]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("corpus", Align::Left),
         ("engine", Align::Left),
         ("threads", Align::Right),

@@ -10,7 +10,7 @@ use tickwire_fast::ResetPolicy;
 
 /// A decoder to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct PeerDecoder {
     /// Name in tables and in JSON.
     pub name: &'static str,
     folder: &'static str,
@@ -19,21 +19,26 @@ pub struct Peer {
 }
 
 /// All known decoders; `peers/README.md` describes them.
-pub const ALL: [Peer; 4] = [
-    Peer {
+pub const ALL: [PeerDecoder; 4] = [
+    PeerDecoder {
         name: "mfast-generated",
         folder: "mfast",
         build: &["sh", "build.sh"],
         run: &["sh", "generated.sh"],
     },
-    Peer { name: "mfast", folder: "mfast", build: &["sh", "build.sh"], run: &["target/dynamic"] },
-    Peer {
+    PeerDecoder {
+        name: "mfast",
+        folder: "mfast",
+        build: &["sh", "build.sh"],
+        run: &["target/dynamic"],
+    },
+    PeerDecoder {
         name: "fastlib",
         folder: "fastlib",
         build: &["cargo", "build", "--release", "--quiet", "--target-dir", "target"],
         run: &["target/release/peer-fastlib"],
     },
-    Peer {
+    PeerDecoder {
         name: "openfast",
         folder: "openfast",
         build: &["mvn", "--quiet", "package"],
@@ -41,7 +46,7 @@ pub const ALL: [Peer; 4] = [
     },
 ];
 
-impl Peer {
+impl PeerDecoder {
     /// Builds the peer in its folder below `folder`.
     ///
     /// # Errors
@@ -58,7 +63,7 @@ impl Peer {
     ///
     /// # Errors The reason why no time was measured, as text for the user: the program failed, or it
     /// decoded other messages or values.
-    pub fn measure(&self, folder: &Path, input: &Input, seconds: f64) -> Result<f64, String> {
+    pub fn measure(&self, folder: &Path, input: &PeerInput, seconds: f64) -> Result<f64, String> {
         let arguments = [
             input.templates.display().to_string(),
             input.capture.display().to_string(),
@@ -85,7 +90,7 @@ impl Peer {
 }
 
 /// The files that a peer decodes, and the number of messages and the digest that it must report.
-pub struct Input {
+pub struct PeerInput {
     templates: PathBuf,
     /// Capture; each packet has a big-endian 32-bit length prefix.
     capture: PathBuf,
@@ -95,7 +100,7 @@ pub struct Input {
     digest: String,
 }
 
-impl Input {
+impl PeerInput {
     /// The files of `corpus`; a generated feed is first written to `target/feeds` in `folder`.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The chart of decoding times: Tickwire beside the best peers.
 
 use super::super::plot::{BarSeries, Bars, Family, SHADES};
-use super::engine::Engine;
-use super::{Row, peers};
+use super::engine::BenchEngine;
+use super::{FastBenchRow, peers};
 use std::cmp::Reverse;
 
 /// Returns the bars for one thread: generated code, the dynamic engine with its default settings, and the fastest
 /// peers.
-pub(super) fn of(rows: &[Row<'_>]) -> Bars {
+pub(super) fn of(rows: &[FastBenchRow<'_>]) -> Bars {
     let mut series = vec![
         BarSeries { name: "Tickwire, generated code".to_owned(), family: Family::Tickwire },
         BarSeries { name: "Tickwire, templates at run time".to_owned(), family: Family::Tickwire },
@@ -19,9 +19,9 @@ pub(super) fn of(rows: &[Row<'_>]) -> Bars {
     );
     let mut groups: Vec<(String, Vec<(usize, f64)>)> = Vec::new();
     for row in rows.iter().filter(|row| row.threads == 1) {
-        let index = if row.engine == Engine::Generated.name() {
+        let index = if row.engine == BenchEngine::Generated.name() {
             0
-        } else if row.engine == Engine::dynamic(row.corpus).name() {
+        } else if row.engine == BenchEngine::dynamic(row.corpus).name() {
             1
         } else if let Some(at) = fastest.iter().position(|name| *name == row.engine) {
             ours + at
@@ -44,7 +44,7 @@ pub(super) fn of(rows: &[Row<'_>]) -> Bars {
 }
 
 /// Returns the peers that decode the most corpora, the fastest first; as many as the chart can distinguish.
-fn fastest_peers(rows: &[Row<'_>]) -> Vec<&'static str> {
+fn fastest_peers(rows: &[FastBenchRow<'_>]) -> Vec<&'static str> {
     let mut found: Vec<(Reverse<usize>, f64, &'static str)> = Vec::new();
     for peer in peers::ALL {
         let of_peer = rows.iter().filter(|row| row.engine == peer.name);

@@ -1,6 +1,6 @@
 //! The messages written field by field, as in a program that knows which fields it sends.
 
-use tickwire_fix::{Decimal, Error, Tag, TagText, Writer};
+use tickwire_fix::{FixDecimal, FixError, Tag, TagText, Writer};
 use tickwire_fix_messages::fix42::{BEGIN_STRING, ExecutionReport, Header, NewOrderSingle};
 
 const fn text(tag: u32) -> TagText {
@@ -19,7 +19,7 @@ fn header<'b>(header: &Header<'_>, msg_type: &str, out: &'b mut [u8]) -> Writer<
     writer
 }
 
-fn or_zero(value: Option<Decimal>) -> Decimal {
+fn or_zero(value: Option<FixDecimal>) -> FixDecimal {
     value.unwrap_or_default()
 }
 
@@ -28,7 +28,7 @@ pub fn order<'b>(
     order: &NewOrderSingle<'_>,
     head: &Header<'_>,
     out: &'b mut [u8],
-) -> Result<&'b [u8], Error> {
+) -> Result<&'b [u8], FixError> {
     let mut writer = header(head, NewOrderSingle::MSG_TYPE, out);
     writer.text(const { text(11) }, order.cl_ord_id().0);
     writer.char(const { text(21) }, order.handl_inst().char());
@@ -48,7 +48,7 @@ pub fn report<'b>(
     report: &ExecutionReport<'_>,
     head: &Header<'_>,
     out: &'b mut [u8],
-) -> Result<&'b [u8], Error> {
+) -> Result<&'b [u8], FixError> {
     let mut writer = header(head, ExecutionReport::MSG_TYPE, out);
     writer.text(const { text(37) }, report.order_id().0);
     writer.text(const { text(11) }, report.cl_ord_id().unwrap_or_default().0);

@@ -4,16 +4,16 @@ mod by_hand;
 mod peers;
 
 use super::report::{ReportArgs, rounded};
-use super::timing::{self, Case};
+use super::timing::{self, TimedOperation};
 use crate::failure::{Failure, Outcome};
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use clap::Args;
 use serde_json::json;
 use std::hint::black_box;
 use std::path::PathBuf;
 use tickwire_fix::dictionary::shipped;
-use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
-use tickwire_fix::{Dictionary, Engine, Message, Reader, Validator};
+use tickwire_fix::typed::{BODY_START, Room, Shapes, TypedFields};
+use tickwire_fix::{Dictionary, FixMessage, Reader, ReaderEngine, Validator};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 
 /// FIX: encode, parse, read typed and validate an order and an execution report
@@ -32,7 +32,7 @@ pub struct FixCodecArgs {
 
 /// Labels of a measured time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Label {
+struct MeasurementLabel {
     operation: &'static str,
     message: &'static str,
     engine: &'static str,
@@ -76,8 +76,8 @@ fn framed(body: &str) -> Vec<u8> {
 /// Cases with their labels.
 #[derive(Default)]
 struct Cases<'c> {
-    labels: Vec<Label>,
-    cases: Vec<Case<'c>>,
+    labels: Vec<MeasurementLabel>,
+    cases: Vec<TimedOperation<'c>>,
 }
 
 impl<'c> Cases<'c> {
@@ -88,12 +88,12 @@ impl<'c> Cases<'c> {
         engine: &'static str,
         run: impl FnMut() + 'c,
     ) {
-        self.labels.push(Label { operation, message, engine });
-        self.cases.push(Case::new(run));
+        self.labels.push(MeasurementLabel { operation, message, engine });
+        self.cases.push(TimedOperation::new(run));
     }
 
     fn parse_and_typed(&mut self, name: &'static str, bytes: &'c [u8]) {
-        for engine in Engine::available() {
+        for engine in ReaderEngine::available() {
             let mut reader = Reader::new().engine(engine);
             self.add("parse", name, engine.name(), move || {
                 black_box(reader.decode(black_box(bytes)).is_ok_and(|found| found.len() > 2));
@@ -124,7 +124,7 @@ impl<'c> Cases<'c> {
 
 /// Decodes every field of header and body to its type, in place.
 #[inline(always)]
-fn typed<'m, M: Fields<'m>>(message: &Message<'m, '_>) {
+fn typed<'m, M: TypedFields<'m>>(message: &FixMessage<'m, '_>) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
     let Ok((header, start)) = header.decode(message, BODY_START) else { return };
     black_box(&*header);
@@ -135,7 +135,10 @@ fn typed<'m, M: Fields<'m>>(message: &Message<'m, '_>) {
 
 /// Does the same for a stream of messages that have the same tags in the same order.
 #[inline(always)]
-fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m, '_>, [headers, bodies]: [&mut Shapes; 2]) {
+fn typed_alike<'m, M: TypedFields<'m>>(
+    message: &FixMessage<'m, '_>,
+    [headers, bodies]: [&mut Shapes; 2],
+) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());
     let Ok((header, start)) = header.decode_alike(headers, message, BODY_START) else { return };
     black_box(&*header);
@@ -160,7 +163,7 @@ fn checked(bytes: &[u8], again: &[u8], dictionary: &Dictionary) -> Result<(), Fa
 /// Runs `tickwire bench fix`.
 pub fn run(args: &FixCodecArgs) -> Result<Outcome, Failure> {
     args.report.check(None, &[])?;
-    let data = |error: tickwire_fix::Error| Failure::Data(error.to_string());
+    let data = |error: tickwire_fix::FixError| Failure::Data(error.to_string());
     let [order_bytes, report_bytes] = MESSAGES.map(|(_, body)| framed(body));
     let dictionary = Dictionary::parse_quickfix(&shipped::FIX42);
     let dictionary = dictionary.map_err(|problems| Failure::Data(problems.to_string()))?;
@@ -217,26 +220,28 @@ pub fn run(args: &FixCodecArgs) -> Result<Outcome, Failure> {
         }
     }
     let tables = format!("{}\n{}", operations(&labels, &times), beside_published(&labels, &times));
-    let rows = labels.iter().zip(&times).map(|(Label { operation, message, engine }, nanos)| {
-        json!({
-            "operation": operation,
-            "message": message,
-            "engine": engine,
-            "ns_per_message": rounded(*nanos),
-        })
-    });
+    let rows = labels.iter().zip(&times).map(
+        |(MeasurementLabel { operation, message, engine }, nanos)| {
+            json!({
+                "operation": operation,
+                "message": message,
+                "engine": engine,
+                "ns_per_message": rounded(*nanos),
+            })
+        },
+    );
     args.report.write(&tables, &rows.collect::<Vec<_>>())?;
     Ok(Outcome::Clean)
 }
 
-fn operations(labels: &[Label], times: &[f64]) -> Table {
-    let mut table = Table::new(&[
+fn operations(labels: &[MeasurementLabel], times: &[f64]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("operation", Align::Left),
         ("message", Align::Left),
         ("engine", Align::Left),
         ("ns/message", Align::Right),
     ]);
-    for (Label { operation, message, engine }, nanos) in labels.iter().zip(times) {
+    for (MeasurementLabel { operation, message, engine }, nanos) in labels.iter().zip(times) {
         let cells = [*operation, message, engine].map(str::to_owned);
         table.row([&cells[..], &[format!("{nanos:.1}")]].concat());
     }
@@ -245,8 +250,8 @@ fn operations(labels: &[Label], times: &[f64]) -> Table {
 
 /// Returns the published figures beside ours for the same number of messages. The published figures are
 /// from another machine.
-fn beside_published(labels: &[Label], times: &[f64]) -> Table {
-    let mut table = Table::new(&[
+fn beside_published(labels: &[MeasurementLabel], times: &[f64]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("mode", Align::Left),
         ("operation", Align::Left),
         ("messages", Align::Right),
@@ -260,7 +265,7 @@ fn beside_published(labels: &[Label], times: &[f64]) -> Table {
     ]);
     for (mode, name, message, count, published) in PUBLISHED {
         let operation = if name == "decode" { "typed" } else { name };
-        let wanted = Label { operation, message, engine: "generated" };
+        let wanted = MeasurementLabel { operation, message, engine: "generated" };
         let Some(at) = labels.iter().position(|label| *label == wanted) else { continue };
         let messages = count as f64;
         let own = times[at] * messages / 1000.0;

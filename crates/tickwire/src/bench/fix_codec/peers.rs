@@ -1,6 +1,6 @@
 //! Other engines on the same bytes in the same run, each in its own program.
 
-use super::Label;
+use super::MeasurementLabel;
 use crate::console::tell;
 use serde_json::Value;
 use std::io::Write;
@@ -13,7 +13,7 @@ const SECONDS: &str = "1";
 
 /// An engine to compare with: its name in tables and JSON, which is also its folder's; how it is built and
 /// run.
-struct Peer {
+struct PeerEngine {
     name: &'static str,
     build: &'static [&'static str],
     run: &'static str,
@@ -22,18 +22,18 @@ struct Peer {
 const CARGO: &[&str] = &["cargo", "build", "--release", "--quiet", "--target-dir", "target"];
 
 /// All known engines; `peers/README.md` describes them.
-const ALL: [Peer; 4] = [
-    Peer { name: "fefix", build: CARGO, run: "target/release/peer-fefix" },
-    Peer { name: "fixlite", build: CARGO, run: "target/release/peer-fixlite" },
-    Peer { name: "ironfix", build: CARGO, run: "target/release/peer-ironfix" },
-    Peer { name: "quickfix", build: &["sh", "build.sh"], run: "target/peer-quickfix" },
+const ALL: [PeerEngine; 4] = [
+    PeerEngine { name: "fefix", build: CARGO, run: "target/release/peer-fefix" },
+    PeerEngine { name: "fixlite", build: CARGO, run: "target/release/peer-fixlite" },
+    PeerEngine { name: "ironfix", build: CARGO, run: "target/release/peer-ironfix" },
+    PeerEngine { name: "quickfix", build: &["sh", "build.sh"], run: "target/peer-quickfix" },
 ];
 
 /// Operations of the tables; others are ignored.
 const OPERATIONS: [&str; 4] = ["parse", "typed", "encode", "validate"];
 
 /// Measures every peer that can be built, and reports why the others are left out.
-pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label, f64)> {
+pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(MeasurementLabel, f64)> {
     let mut found = Vec::new();
     for peer in &ALL {
         let folder = folder.join(peer.name);
@@ -48,7 +48,7 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
                 .and_then(|output| times(&output, &expected));
             match times {
                 Ok(times) => found.extend(times.into_iter().map(|(operation, nanos)| {
-                    (Label { operation, message, engine: peer.name }, nanos)
+                    (MeasurementLabel { operation, message, engine: peer.name }, nanos)
                 })),
                 Err(why) => left_out(&format!("{message}: {why}")),
             }

@@ -20,7 +20,7 @@ const HOLD_NS: u64 = 10_000_000;
 
 /// A feed whose packets all have the same number of messages.
 #[derive(Debug)]
-pub struct Feed {
+pub struct BenchFeed {
     program: Arc<Program>,
     framing: Framing,
     /// Frames of all packets, by line.
@@ -28,7 +28,7 @@ pub struct Feed {
     payload_bytes: usize,
 }
 
-impl Feed {
+impl BenchFeed {
     /// Generates this many packets of this many messages.
     pub fn new(packets: usize, messages_a_packet: usize, lines: usize) -> Result<Self, Failure> {
         let framing = Preset::Cme.framing();

@@ -13,14 +13,14 @@ mod trial;
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use cable::Cables;
 use clap::Args;
-use feed::Feed;
-use receiver::{Application, ReceiverKind};
+use feed::BenchFeed;
+use receiver::{PacketWork, ReceiverKind};
 use serde_json::{Value, json};
 use std::io::Write;
-use trial::{Case, RECEIVING_CPU, Sending};
+use trial::{RECEIVING_CPU, Sending, TrialSetup};
 
 /// Bounds of the search in packets per second: every receiver manages the first, no sender here reaches the
 /// second.
@@ -39,7 +39,7 @@ const DRAINED: usize = 2_000;
 /// Needs root, the command ip and two CPUs: the sender runs on CPU 0, network stack and receiver
 /// share CPU 1.
 #[derive(Debug, Args)]
-pub struct ReceiveArgs {
+pub struct BenchReceiveArgs {
     /// Receive methods to measure. Default: all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     receivers: Vec<ReceiverKind>,
@@ -61,20 +61,20 @@ pub struct ReceiveArgs {
 }
 
 /// Results of one receiver.
-struct Row {
+struct ReceiveBenchRow {
     kind: ReceiverKind,
-    application: Application,
+    application: PacketWork,
     messages: u16,
     lines: u16,
     mean_bytes: usize,
     /// The highest rate without loss, and the trial at that rate; `None` if the lowest rate lost packets.
-    highest: Option<trial::Outcome>,
+    highest: Option<trial::TrialOutcome>,
     /// Result for packets that wait in the receiver's queue and are then taken at once.
-    drain: trial::Outcome,
+    drain: trial::TrialOutcome,
 }
 
 /// Runs `tickwire bench receive`.
-pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &BenchReceiveArgs) -> Result<Outcome, Failure> {
     let kinds = match args.receivers.as_slice() {
         [] => <ReceiverKind as clap::ValueEnum>::value_variants(),
         chosen => chosen,
@@ -84,14 +84,14 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         let cables = Cables::new(lines.into())?;
         cables.steer(lines.into(), RECEIVING_CPU)?;
         for &messages in &args.messages {
-            let feed = Feed::new(args.packets as usize, messages.into(), lines.into())?;
+            let feed = BenchFeed::new(args.packets as usize, messages.into(), lines.into())?;
             for &kind in kinds {
-                for application in [Application::Bare, Application::Handler] {
-                    if application == Application::Handler && !kind.has_handler() {
+                for application in [PacketWork::Bare, PacketWork::Handler] {
+                    if application == PacketWork::Handler && !kind.has_handler() {
                         continue;
                     }
                     tell!("{kind}, {application}: {messages} messages per packet, {lines} lines");
-                    let case = Case {
+                    let case = TrialSetup {
                         cables: &cables,
                         feed: &feed,
                         lines: lines.into(),
@@ -107,9 +107,9 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Clean)
 }
 
-fn measure(case: &Case<'_>, messages: u16, lines: u16) -> Result<Row, Failure> {
+fn measure(case: &TrialSetup<'_>, messages: u16, lines: u16) -> Result<ReceiveBenchRow, Failure> {
     let drain = trial::run(case, DRAINED, Sending::Before)?;
-    Ok(Row {
+    Ok(ReceiveBenchRow {
         kind: case.kind,
         application: case.application,
         messages,
@@ -121,7 +121,7 @@ fn measure(case: &Case<'_>, messages: u16, lines: u16) -> Result<Row, Failure> {
 }
 
 /// Searches for the highest rate without loss.
-fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
+fn highest(case: &TrialSetup<'_>) -> Result<Option<trial::TrialOutcome>, Failure> {
     let [mut low, mut high] = RATES;
     let mut best = lossless(case, low)?;
     if best.is_none() {
@@ -147,7 +147,7 @@ fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
 
 /// Returns the first of [`TRIALS`] trials at this rate that loses no packet; `None` if all lose
 /// some.
-fn lossless(case: &Case<'_>, rate: f64) -> Result<Option<trial::Outcome>, Failure> {
+fn lossless(case: &TrialSetup<'_>, rate: f64) -> Result<Option<trial::TrialOutcome>, Failure> {
     for _ in 0..TRIALS {
         let outcome = trial::run(case, case.feed.packets(), Sending::Paced(rate))?;
         if outcome.lost() == 0 {
@@ -157,10 +157,10 @@ fn lossless(case: &Case<'_>, rate: f64) -> Result<Option<trial::Outcome>, Failur
     Ok(None)
 }
 
-impl Row {
+impl ReceiveBenchRow {
     fn cells(&self) -> Vec<String> {
         let Self { kind, application, messages, lines, mean_bytes, highest, drain } = self;
-        let of_highest = |figure: fn(&trial::Outcome) -> String| {
+        let of_highest = |figure: fn(&trial::TrialOutcome) -> String| {
             highest.as_ref().map_or_else(|| "-".to_owned(), figure)
         };
         vec![
@@ -182,7 +182,7 @@ impl Row {
 
     fn json(&self) -> Value {
         let Self { kind, application, messages, lines, mean_bytes, highest, drain } = self;
-        let trial = |trial: &trial::Outcome| {
+        let trial = |trial: &trial::TrialOutcome| {
             json!({
                 "sent": trial.sent,
                 "received": trial.received,
@@ -207,18 +207,18 @@ impl Row {
 }
 
 /// Returns the CPU time of the whole machine per packet, and the part of it in software interrupts, in nanoseconds.
-fn machine_ns(trial: &trial::Outcome) -> (String, String) {
+fn machine_ns(trial: &trial::TrialOutcome) -> (String, String) {
     let a_packet = |time: std::time::Duration| {
         format!("{:.0}", time.as_nanos() as f64 / trial.received.max(1) as f64)
     };
     (a_packet(trial.machine.0), a_packet(trial.machine.1))
 }
 
-fn write(args: &ReceiveArgs, rows: &[Row]) -> Result<(), Failure> {
+fn write(args: &BenchReceiveArgs, rows: &[ReceiveBenchRow]) -> Result<(), Failure> {
     if let Some(path) = &args.json {
         let to = Some(path.as_path()).filter(|path| *path != "-");
         let mut out = files::create(to)?;
-        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        let rows: Vec<Value> = rows.iter().map(ReceiveBenchRow::json).collect();
         writeln!(out, "{:#}", json!({ "rows": rows }))?;
         out.flush()?;
         if to.is_none() {
@@ -236,7 +236,7 @@ fn write(args: &ReceiveArgs, rows: &[Row]) -> Result<(), Failure> {
         ("softirq ns", Align::Right),
         ("drain ns", Align::Right),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     rows.iter().for_each(|row| table.row(row.cells()));
     let mut out = files::create(None)?;
     write!(out, "{table}")?;

@@ -1,6 +1,6 @@
 //! The receivers that are compared, and the two applications that use them.
 
-use super::feed::Feed;
+use super::feed::BenchFeed;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::Line;
-use tickwire_feed::handler::{Delivery, Dynamic, Handler, Sink, Source};
+use tickwire_feed::handler::{Delivery, Dynamic, FeedLine, Handler, Sink};
 use tickwire_feed::market::NoBooks;
 use tickwire_host::{Stop, Wait};
-use tickwire_net::multicast::{BackEnd, Receiver, ReceiverOptions, interface_index};
-use tickwire_net::packets::Packets;
+use tickwire_net::multicast::{ReceiveMethod, Receiver, ReceiverOptions, interface_index};
+use tickwire_net::packets::PacketSource;
 use tickwire_net::packets::ring::{PacketRing, RingOptions};
 use tickwire_net::packets::socket::SocketPackets;
 #[cfg(feature = "xdp")]
@@ -73,14 +73,14 @@ impl ReceiverKind {
 
 /// Work per received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Application {
+pub enum PacketWork {
     /// Packets are counted and their first bytes read.
     Bare,
     /// Packets are arbitrated and decoded.
     Handler,
 }
 
-impl fmt::Display for Application {
+impl fmt::Display for PacketWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bare => "bare loop",
@@ -90,47 +90,47 @@ impl fmt::Display for Application {
 }
 
 /// Open receivers of all lines.
-pub enum Receiving {
-    Bare { kind: ReceiverKind, lines: Vec<Box<dyn Packets>> },
-    Handler(Box<Reception<Handler<Dynamic, NoBooks>, Counting>>),
+pub enum OpenReceivers {
+    Bare { kind: ReceiverKind, lines: Vec<Box<dyn PacketSource>> },
+    Handler(Box<Reception<Handler<Dynamic, NoBooks>, CountingSink>>),
 }
 
 /// Counts decoded messages.
 #[derive(Debug, Default)]
-pub struct Counting {
+pub struct CountingSink {
     messages: u64,
 }
 
-impl Sink<Message> for Counting {
+impl Sink<Message> for CountingSink {
     fn handle_message(&mut self, _: &Delivery, message: &Message) {
         black_box(message);
         self.messages += 1;
     }
 }
 
-impl Receiving {
+impl OpenReceivers {
     /// Opens the receivers in the namespace of this thread.
     pub fn open(
         kind: ReceiverKind,
-        application: Application,
-        feed: &Feed,
+        application: PacketWork,
+        feed: &BenchFeed,
         lines: usize,
     ) -> Result<Self, Failure> {
         match application {
-            Application::Bare => {
+            PacketWork::Bare => {
                 let lines = (0..lines).map(|line| packets(kind, line)).collect::<Result<_, _>>()?;
                 Ok(Self::Bare { kind, lines })
             }
-            Application::Handler => {
-                let failed = |error: tickwire_net::Error| Failure::Usage(error.to_string());
+            PacketWork::Handler => {
+                let failed = |error: tickwire_net::HostError| Failure::Usage(error.to_string());
                 let mut reception = Reception::new(kind.wait()).map_err(failed)?;
                 let mut inputs = Vec::new();
                 for (line, name) in (0..lines).zip(Line::ALL) {
                     let receiver =
-                        Receiver::open(Feed::endpoint(line), options(kind)).map_err(failed)?;
-                    inputs.push((Source::Incremental(name), receiver));
+                        Receiver::open(BenchFeed::endpoint(line), options(kind)).map_err(failed)?;
+                    inputs.push((FeedLine::Incremental(name), receiver));
                 }
-                let (handler, sink) = (feed.handler()?, Counting::default());
+                let (handler, sink) = (feed.handler()?, CountingSink::default());
                 reception.add_channel(handler, sink, inputs).map_err(failed)?;
                 Ok(Self::Handler(Box::new(reception)))
             }
@@ -173,7 +173,7 @@ impl Receiving {
 
 fn run_bare(
     kind: ReceiverKind,
-    lines: &mut [Box<dyn Packets>],
+    lines: &mut [Box<dyn PacketSource>],
     stop: &Stop,
     expected: u64,
     received: &AtomicU64,
@@ -209,8 +209,8 @@ fn run_bare(
 fn options(kind: ReceiverKind) -> ReceiverOptions {
     let back_end = match kind {
         #[cfg(feature = "xdp")]
-        ReceiverKind::Xdp => BackEnd::Xdp(xdp_options()),
-        _ => BackEnd::Socket,
+        ReceiverKind::Xdp => ReceiveMethod::Xdp(xdp_options()),
+        _ => ReceiveMethod::Socket,
     };
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
 }
@@ -223,8 +223,8 @@ fn xdp_options() -> XdpOptions {
 }
 
 /// Opens the receiver of a line.
-fn packets(kind: ReceiverKind, line: usize) -> Result<Box<dyn Packets>, Failure> {
-    let endpoint = Feed::endpoint(line);
+fn packets(kind: ReceiverKind, line: usize) -> Result<Box<dyn PacketSource>, Failure> {
+    let endpoint = BenchFeed::endpoint(line);
     let failed = |error: &dyn fmt::Display| Failure::Usage(format!("{kind}: {error}"));
     let socket = SocketPackets::open(endpoint, ReceiverOptions::default())
         .map_err(|error| failed(&error))?;

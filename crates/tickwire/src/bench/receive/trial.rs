@@ -2,8 +2,8 @@
 
 use super::cable::{self, Cables};
 use super::cpu::CpuTimes;
-use super::feed::Feed;
-use super::receiver::{Application, ReceiverKind, Receiving};
+use super::feed::BenchFeed;
+use super::receiver::{OpenReceivers, PacketWork, ReceiverKind};
 use crate::failure::Failure;
 use nix::net::if_::if_nametoindex;
 use std::sync::Barrier;
@@ -22,12 +22,12 @@ const QUIET: Duration = Duration::from_millis(100);
 
 /// Setup of one measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Case<'m> {
+pub struct TrialSetup<'m> {
     pub cables: &'m Cables,
-    pub feed: &'m Feed,
+    pub feed: &'m BenchFeed,
     pub lines: usize,
     pub kind: ReceiverKind,
-    pub application: Application,
+    pub application: PacketWork,
 }
 
 /// When the packets are sent.
@@ -41,7 +41,7 @@ pub enum Sending {
 
 /// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct TrialOutcome {
     /// Packets sent on all lines.
     pub sent: u64,
     pub received: u64,
@@ -55,7 +55,7 @@ pub struct Outcome {
     pub messages: Option<u64>,
 }
 
-impl Outcome {
+impl TrialOutcome {
     pub const fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }
@@ -72,8 +72,12 @@ impl Outcome {
 }
 
 /// Sends the first `packets` of each line and receives them.
-pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome, Failure> {
-    let Case { cables, feed, lines, kind, application } = *case;
+pub fn run(
+    case: &TrialSetup<'_>,
+    packets: usize,
+    sending: Sending,
+) -> Result<TrialOutcome, Failure> {
+    let TrialSetup { cables, feed, lines, kind, application } = *case;
     let packets = packets.min(feed.packets());
     let expected = (packets * lines) as u64;
     let received = AtomicU64::new(0);
@@ -86,7 +90,7 @@ pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome,
         let receive = || {
             let prepared = pin(RECEIVING_CPU)
                 .and_then(|()| cables.enter_receiving())
-                .and_then(|()| Receiving::open(kind, application, feed, lines));
+                .and_then(|()| OpenReceivers::open(kind, application, feed, lines));
             open.wait();
             if sending == Sending::Before {
                 queued.wait();
@@ -117,7 +121,7 @@ pub fn run(case: &Case<'_>, packets: usize, sending: Sending) -> Result<Outcome,
         let ((application, messages), sending) = (done?, sent?);
         let received = received.load(Ordering::Relaxed);
         let machine = CpuTimes::read().since(before);
-        Ok(Outcome { sent: expected, received, sending, application, machine, messages })
+        Ok(TrialOutcome { sent: expected, received, sending, application, machine, messages })
     })
 }
 
@@ -151,7 +155,7 @@ fn senders(lines: usize) -> Result<Vec<FrameSender>, Failure> {
 /// Sends `packets` of each line and returns how long it took.
 fn send(
     senders: &[FrameSender],
-    feed: &Feed,
+    feed: &BenchFeed,
     packets: usize,
     sending: Sending,
 ) -> Result<Duration, Failure> {

@@ -1,15 +1,15 @@
 //! One feed from the exchange to the subscriber.
 
-use super::place::Place;
-use super::process::Process;
-use super::report::Run;
+use super::place::DemoPlace;
+use super::process::ChildProcess;
+use super::report::FeedReports;
 use crate::failure::Failure;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::process::ChildStdin;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tickwire_exchange::{Error, Generator, Options};
+use tickwire_exchange::{ExchangeError, Generator, Options};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_net::Stop;
@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// Parameters of a chain.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct FeedProcessesPlan {
     /// Name of the feed.
     pub name: &'static str,
     /// The value of `--transport` that carries the samples.
@@ -39,22 +39,22 @@ pub struct Plan {
 }
 
 /// The processes of one feed.
-pub struct Chain {
+pub struct FeedProcesses {
     name: &'static str,
     transport: &'static str,
     // Fields are dropped in this order: the sender first.
-    multicaster: Process,
-    publisher: Process,
-    subscriber: Process,
-    exchange: JoinHandle<Result<u64, Error>>,
+    multicaster: ChildProcess,
+    publisher: ChildProcess,
+    subscriber: ChildProcess,
+    exchange: JoinHandle<Result<u64, ExchangeError>>,
     reports: [PathBuf; 3],
-    place: Place,
+    place: DemoPlace,
 }
 
-impl Chain {
+impl FeedProcesses {
     /// Starts the subscriber, then the publisher once the subscriber is ready, and the multicaster last.
-    pub fn start(plan: &Plan, stop: &Stop) -> Result<Self, Failure> {
-        let place = Place::find()?;
+    pub fn start(plan: &FeedProcessesPlan, stop: &Stop) -> Result<Self, Failure> {
+        let place = DemoPlace::find()?;
         let templates = place.write("templates.xml", plan.options.feed.templates())?;
         let reports =
             ["multicaster", "publisher", "subscriber"].map(|n| place.file(&format!("{n}.json")));
@@ -70,7 +70,7 @@ impl Chain {
         let lines = format!("-a {} -p {} --line-b", place.group, place.port);
 
         let words = format!("subscribe {bus}{together} --force --json");
-        let subscriber = Process::start("subscriber", arguments(&words, &[&received]))?;
+        let subscriber = ChildProcess::start("subscriber", arguments(&words, &[&received]))?;
         subscriber.wait_line("Subscribed", PATIENCE, stop)?;
 
         // The longest message has a few hundred bytes. With this sample size, rings hold four times as many samples
@@ -80,7 +80,7 @@ impl Chain {
             "publish {bus}{room} {lines}{apart} --reset packet --subscribers 1 --force --json"
         );
         let rest = [&published, "-t", &templates.display().to_string()];
-        let publisher = Process::start("publisher", arguments(&words, &rest))?;
+        let publisher = ChildProcess::start("publisher", arguments(&words, &rest))?;
         // Line A, then B.
         publisher.wait_line("Listening", PATIENCE, stop)?;
         publisher.wait_line("Listening", PATIENCE, stop)?;
@@ -92,11 +92,11 @@ impl Chain {
         let words = format!(
             "multicast -f - --input-format u32be {lines} {faults}{together} --force --json"
         );
-        let mut multicaster = Process::start("multicaster", arguments(&words, &[&sent]))?;
+        let mut multicaster = ChildProcess::start("multicaster", arguments(&words, &[&sent]))?;
         let input = multicaster.take_input();
         let options = plan.options.clone();
         let exchange = std::thread::spawn(move || make(&options, input));
-        let Plan { name, transport, .. } = *plan;
+        let FeedProcessesPlan { name, transport, .. } = *plan;
         Ok(Self { name, transport, multicaster, publisher, subscriber, exchange, reports, place })
     }
 
@@ -112,7 +112,7 @@ impl Chain {
 
     /// Waits for the end of the feed and collects the counters of the processes. If the user stops this
     /// process, it stops the others in order and collects their counters so far.
-    pub fn finish(mut self, stop: &Stop) -> Result<Run, Failure> {
+    pub fn finish(mut self, stop: &Stop) -> Result<FeedReports, Failure> {
         while !self.is_sent()? && !stop.is_set() {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -142,7 +142,7 @@ impl Chain {
         let [sent, published, received] =
             self.reports.each_ref().map(|path| self.place.read_json(path).unwrap_or_default());
         let Self { name, transport, .. } = self;
-        Ok(Run { name, transport, generated, sent, published, received })
+        Ok(FeedReports { name, transport, generated, sent, published, received })
     }
 }
 
@@ -161,7 +161,7 @@ fn arguments<'a>(words: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
 
 /// Generates the packets of the feed and writes them to the multicaster; returns the number of
 /// messages.
-fn make(options: &Options, input: Option<ChildStdin>) -> Result<u64, Error> {
+fn make(options: &Options, input: Option<ChildStdin>) -> Result<u64, ExchangeError> {
     let Some(input) = input else { return Ok(0) };
     let mut out = PrefixedWriter::new(BufWriter::new(input), Endian::Big);
     let mut generator = Generator::new(options)?;

@@ -8,15 +8,15 @@ mod report;
 mod soak;
 
 pub use place::{free_domain, free_port};
-pub use report::Live;
+pub use report::LiveResults;
 pub use soak::soak;
 
 use super::DemoArgs;
 use crate::console::tell;
 use crate::distribution::HAS_DDS;
-use crate::distribution::Row;
+use crate::distribution::LatencyRow;
 use crate::failure::Failure;
-use chain::{Chain, Plan};
+use chain::{FeedProcesses, FeedProcessesPlan};
 use plain_udp::PlainUdp;
 use std::time::Duration;
 use tickwire_exchange::Options;
@@ -30,8 +30,8 @@ pub const TRANSPORTS: &[&str] = if HAS_DDS { &["dds", "shm"] } else { &["shm"] }
 
 /// Runs both feeds through the chain and measures plain UDP beside them. If the user stops it, the results so
 /// far are returned.
-pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
-    let mut live = Live::default();
+pub fn run(args: &DemoArgs, stop: &Stop) -> Result<LiveResults, Failure> {
+    let mut live = LiveResults::default();
     let messages = args.live_messages;
     let options = |options: Options| Options {
         messages,
@@ -50,7 +50,7 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
              multicaster as processes",
             args.rate
         );
-        let plan = Plan {
+        let plan = FeedProcessesPlan {
             name,
             transport,
             options: options.clone(),
@@ -59,7 +59,7 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
             seed: args.seed,
             echo: true,
         };
-        live.runs.push(Chain::start(&plan, stop)?.finish(stop)?);
+        live.runs.push(FeedProcesses::start(&plan, stop)?.finish(stop)?);
     }
     if !stop.is_set() {
         live.plain_udp = plain_udp(args.rate, stop)?;
@@ -68,7 +68,7 @@ pub fn run(args: &DemoArgs, stop: &Stop) -> Result<Live, Failure> {
 }
 
 /// Measures the lower bound: datagrams of a quote's size, from one CPU to the other.
-fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
+fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<LatencyRow>, Failure> {
     let options = PlainUdp {
         packets: DATAGRAMS,
         gap: Duration::from_nanos(1_000_000_000 / per_second.max(1)),
@@ -82,7 +82,7 @@ fn plain_udp(per_second: u64, stop: &Stop) -> Result<Vec<Row>, Failure> {
     };
     let measured = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let measured = measured.map_err(|error| Failure::Usage(format!("plain UDP: {error}")))?;
-    let row = |what: &str, times| Row { name: format!("plain UDP {what}"), summary: times };
+    let row = |what: &str, times| LatencyRow { name: format!("plain UDP {what}"), summary: times };
     Ok(vec![
         row("one way, round trip halved", (&measured.round_trip_halved).into()),
         row("one way, shared clock", (&measured.one_way).into()),

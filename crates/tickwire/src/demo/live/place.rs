@@ -13,7 +13,7 @@ const PORTS_A_DOMAIN: u32 = 250;
 
 /// Directory and ports of one chain.
 #[derive(Debug)]
-pub struct Place {
+pub struct DemoPlace {
     directory: PathBuf,
     /// Directory of channels in shared memory.
     pub channels: PathBuf,
@@ -25,7 +25,7 @@ pub struct Place {
     pub port: u16,
 }
 
-impl Place {
+impl DemoPlace {
     /// Finds a free domain and free ports, and creates the directory.
     pub fn find() -> Result<Self, Failure> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -66,7 +66,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for DemoPlace {
     fn drop(&mut self) {
         // A directory that cannot be removed stays among the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.directory);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn two_places_have_nothing_in_common() {
-        let (one, other) = (Place::find().unwrap(), Place::find().unwrap());
+        let (one, other) = (DemoPlace::find().unwrap(), DemoPlace::find().unwrap());
         assert_ne!(one.directory, other.directory);
         assert_ne!(one.domain, other.domain);
         assert_ne!((one.group, one.port), (other.group, other.port));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::replay::Waiter;
-use tickwire_net::{Action, Error, Stop, affinity, histogram};
+use tickwire_net::{HostError, Stop, SystemOperation, affinity, histogram};
 
 /// Parameters of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Measures plain UDP on the loopback interface.
 ///
 /// # Errors
-/// The operating system's error; [`Action::Receive`] if an answer does not arrive within a second.
-pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
+/// The operating system's error; [`SystemOperation::Receive`] if an answer does not arrive within a second.
+pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, HostError> {
     let near = open(options.spins)?;
     let far = open(options.spins)?;
     let (near_address, far_address) = (address_of(&near)?, address_of(&far)?);
@@ -88,24 +88,25 @@ pub fn plain_udp(options: PlainUdp, stop: &Stop) -> Result<UdpLatency, Error> {
     })
 }
 
-fn pin(cpu: Option<usize>) -> Result<(), Error> {
+fn pin(cpu: Option<usize>) -> Result<(), HostError> {
     cpu.map_or(Ok(()), affinity::pin_current_thread)
-        .map_err(|source| Error::of(Action::Configure, source))
+        .map_err(|source| HostError::of(SystemOperation::Configure, source))
 }
 
-fn open(spins: bool) -> Result<UdpSocket, Error> {
+fn open(spins: bool) -> Result<UdpSocket, HostError> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let socket = UdpSocket::bind(any).map_err(|source| Error::at(Action::Bind, any, source))?;
+    let socket =
+        UdpSocket::bind(any).map_err(|source| HostError::at(SystemOperation::Bind, any, source))?;
     let configured = match spins {
         false => socket.set_read_timeout(Some(PATIENCE)),
         true => socket.set_nonblocking(true),
     };
-    configured.map_err(|source| Error::at(Action::Configure, any, source))?;
+    configured.map_err(|source| HostError::at(SystemOperation::Configure, any, source))?;
     Ok(socket)
 }
 
-fn address_of(socket: &UdpSocket) -> Result<SocketAddr, Error> {
-    socket.local_addr().map_err(|source| Error::of(Action::Bind, source))
+fn address_of(socket: &UdpSocket) -> Result<SocketAddr, HostError> {
+    socket.local_addr().map_err(|source| HostError::of(SystemOperation::Bind, source))
 }
 
 /// Sends every packet, waits for its answer and records half of the round trip.
@@ -115,7 +116,7 @@ fn ping(
     options: PlainUdp,
     stop: &Stop,
     latency: &mut UdpLatency,
-) -> Result<(), Error> {
+) -> Result<(), HostError> {
     let waiter = Waiter::new(stop.clone());
     let mut packet = vec![0; options.packet_bytes.max(HEADER_BYTES)];
     let mut answer = packet.clone();
@@ -125,11 +126,13 @@ fn ping(
         }
         let sent_ns = monotonic_ns();
         put(&mut packet, number, sent_ns);
-        socket.send_to(&packet, to).map_err(|source| Error::at(Action::Send, to, source))?;
+        socket
+            .send_to(&packet, to)
+            .map_err(|source| HostError::at(SystemOperation::Send, to, source))?;
         match receive(socket, &mut answer, stop) {
             Ok(_) => {}
             Err(_) if stop.is_set() => break,
-            Err(source) => return Err(Error::at(Action::Receive, to, source)),
+            Err(source) => return Err(HostError::at(SystemOperation::Receive, to, source)),
         }
         let round_trip_ns = monotonic_ns().saturating_sub(sent_ns);
         histogram::record(&mut latency.round_trip_halved, round_trip_ns / 2);
@@ -145,20 +148,22 @@ fn echo(
     to: SocketAddr,
     options: PlainUdp,
     over: &Stop,
-) -> Result<Histogram<u64>, Error> {
+) -> Result<Histogram<u64>, HostError> {
     let mut one_way = histogram::latency();
     let mut packet = vec![0; options.packet_bytes.max(HEADER_BYTES)];
     while !over.is_set() {
         let len = match receive(socket, &mut packet, over) {
             Ok(len) => len,
             Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
-            Err(source) => return Err(Error::of(Action::Receive, source)),
+            Err(source) => return Err(HostError::of(SystemOperation::Receive, source)),
         };
         let now_ns = monotonic_ns();
         let bytes = packet.get(..len).unwrap_or_default();
         let Some(sent_ns) = sent_ns_of(bytes) else { continue };
         histogram::record(&mut one_way, now_ns.saturating_sub(sent_ns));
-        socket.send_to(bytes, to).map_err(|source| Error::at(Action::Send, to, source))?;
+        socket
+            .send_to(bytes, to)
+            .map_err(|source| HostError::at(SystemOperation::Send, to, source))?;
     }
     Ok(one_way)
 }

@@ -15,14 +15,14 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// A child process of this program. Its standard input is a pipe: the child ends when the pipe closes, either
 /// on request or because this process is gone. Dropping this value kills the child.
-pub struct Process {
+pub struct ChildProcess {
     name: &'static str,
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts `tickwire` with these arguments.
     pub fn start<A: AsRef<OsStr>>(
         name: &'static str,
@@ -117,7 +117,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         // Fails if the child has already ended, which is the aim.
         let _ = self.child.kill();

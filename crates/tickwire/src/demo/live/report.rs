@@ -1,14 +1,14 @@
 //! Results of the live part.
 
 use super::TRANSPORTS;
-use crate::distribution::{Row, rows_json, side_by_side, table_of};
+use crate::distribution::{LatencyRow, rows_json, side_by_side, table_of};
 use serde_json::{Value, json};
 use std::fmt;
 use tickwire_host::idle_setting;
 
 /// The reports of one feed's processes; null for a process that wrote none.
 #[derive(Debug)]
-pub struct Run {
+pub struct FeedReports {
     /// Name of the feed.
     pub name: &'static str,
     /// The transport that carried the samples.
@@ -25,7 +25,7 @@ pub struct Run {
 
 /// The counters of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counters {
+pub struct RunCounters {
     /// Messages that the publisher decoded.
     pub messages: u64,
     /// Samples that the publisher wrote.
@@ -42,14 +42,14 @@ pub struct Counters {
     pub lines_lost: [u64; 2],
 }
 
-impl Run {
+impl FeedReports {
     /// The counters.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> RunCounters {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         let published = number(&self.published["published"]);
         let duplicates = number(&self.received["duplicates"]);
         let received = number(&self.received["received"]).saturating_sub(duplicates);
-        Counters {
+        RunCounters {
             messages: number(&self.published["messages"]),
             published,
             received,
@@ -61,17 +61,18 @@ impl Run {
     }
 
     /// The rows of the table, named by feed.
-    fn rows(&self) -> Vec<Row> {
-        let of = |report: &Value| -> Vec<Row> {
+    fn rows(&self) -> Vec<LatencyRow> {
+        let of = |report: &Value| -> Vec<LatencyRow> {
             let rows = report["latencies"].as_array();
-            rows.into_iter().flatten().filter_map(Row::from_json).collect()
+            rows.into_iter().flatten().filter_map(LatencyRow::from_json).collect()
         };
-        let named = |row: Row| Row { name: format!("{} {}", self.name, row.name), ..row };
+        let named =
+            |row: LatencyRow| LatencyRow { name: format!("{} {}", self.name, row.name), ..row };
         of(&self.published).into_iter().chain(of(&self.received)).map(named).collect()
     }
 
     fn to_json(&self) -> Value {
-        let Counters { messages, published, received, lost, duplicates, gaps, .. } =
+        let RunCounters { messages, published, received, lost, duplicates, gaps, .. } =
             self.counters();
         json!({
             "feed": self.name,
@@ -94,14 +95,14 @@ impl Run {
 
 /// Results of all feeds.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveResults {
     /// Feeds, in order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<FeedReports>,
     /// Results for plain UDP datagrams.
-    pub plain_udp: Vec<Row>,
+    pub plain_udp: Vec<LatencyRow>,
 }
 
-impl Live {
+impl LiveResults {
     /// True if samples were lost between publisher and subscriber.
     pub fn is_flawed(&self) -> bool {
         self.runs.iter().any(|run| {
@@ -113,18 +114,18 @@ impl Live {
     /// Counters and times as JSON.
     pub fn to_json(&self) -> Value {
         json!({
-            "feeds": self.runs.iter().map(Run::to_json).collect::<Vec<_>>(),
+            "feeds": self.runs.iter().map(FeedReports::to_json).collect::<Vec<_>>(),
             "plain_udp": rows_json(&self.plain_udp),
             "idle_setting": idle_setting(),
         })
     }
 }
 
-impl fmt::Display for Live {
+impl fmt::Display for LiveResults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows_over = |transport: &&'static str| {
             let runs = self.runs.iter().filter(|run| run.transport == *transport);
-            (*transport, runs.flat_map(Run::rows).collect())
+            (*transport, runs.flat_map(FeedReports::rows).collect())
         };
         let variants: Vec<_> = TRANSPORTS.iter().map(rows_over).collect();
         writeln!(f, "{}", side_by_side(&variants))?;
@@ -136,7 +137,7 @@ impl fmt::Display for Live {
         )?;
         writeln!(f)?;
         for run in &self.runs {
-            let Counters { messages, published, received, lost, duplicates, gaps, lines_lost } =
+            let RunCounters { messages, published, received, lost, duplicates, gaps, lines_lost } =
                 run.counters();
             let [a, b] = lines_lost;
             writeln!(

@@ -1,7 +1,7 @@
 //! A long run at a steady rate that checks for losses and for growing memory.
 
-use super::chain::{Chain, Plan};
-use super::report::Counters;
+use super::chain::{FeedProcesses, FeedProcessesPlan};
+use super::report::RunCounters;
 use crate::console::tell;
 use crate::demo::DemoArgs;
 use crate::distribution::write_json;
@@ -19,12 +19,12 @@ const MESSAGES_PER_PACKET: u64 = 20;
 const WARM_AFTER: Duration = Duration::from_secs(5);
 
 /// Resident memory of publisher and subscriber, in KiB; `None` if the system does not report it.
-type Memory = [Option<u64>; 2];
+type ResidentMemory = [Option<u64>; 2];
 
 /// Runs the simple feed for `seconds` and reports losses and memory use.
 pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failure> {
     let messages = seconds.saturating_mul(args.rate);
-    let plan = Plan {
+    let plan = FeedProcessesPlan {
         name: "Simple",
         transport: super::TRANSPORTS[0],
         options: Options {
@@ -40,7 +40,7 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
     };
     tell!("{messages} messages at {} a second for {seconds} s", args.rate);
     let started = Instant::now();
-    let mut chain = Chain::start(&plan, stop)?;
+    let mut chain = FeedProcesses::start(&plan, stop)?;
     let (mut warm, mut last) = (None, [None; 2]);
     while !chain.is_sent()? && !stop.is_set() {
         std::thread::sleep(Duration::from_millis(200));
@@ -60,7 +60,8 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
         args.json.as_deref(),
     )?;
     let mut out = files::create(None)?;
-    let Counters { messages: decoded, published, received, lost, duplicates, gaps, .. } = counters;
+    let RunCounters { messages: decoded, published, received, lost, duplicates, gaps, .. } =
+        counters;
     writeln!(
         out,
         "{decoded} messages decoded, {published} samples published, {received} received"
@@ -85,9 +86,9 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
 fn to_json(
     published: &Value,
     received: &Value,
-    counters: Counters,
-    warm: Memory,
-    last: Memory,
+    counters: RunCounters,
+    warm: ResidentMemory,
+    last: ResidentMemory,
     rate: f64,
 ) -> Value {
     json!({

@@ -1,9 +1,11 @@
 //! The suite's application: echoes the message types it knows and rejects all others.
 
 use std::collections::{HashMap, HashSet};
-use tickwire_fix::{BusinessRejectReason, Dictionary, Message, Tag};
+use tickwire_fix::{BusinessRejectReason, Dictionary, FixMessage, Tag};
 use tickwire_fix_engine::{Application, BoxStore, SessionKey};
-use tickwire_fix_session::{ApplVersion, Delivery, Dictionaries, Head, SessionEvent, Store};
+use tickwire_fix_session::{
+    ApplVersion, Dictionaries, MessageDelivery, OutgoingHeader, SessionEvent, Store,
+};
 
 const CL_ORD_ID: Tag = Tag(11);
 const POSS_RESEND: Tag = Tag(97);
@@ -20,7 +22,7 @@ pub struct EchoApplication {
 }
 
 impl Application for EchoApplication {
-    fn handle_message(&mut self, session: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, session: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         let message = delivery.message;
         match message.msg_type() {
             b"D" => {
@@ -50,7 +52,7 @@ impl Application for EchoApplication {
 
 /// Sends a message back with its body in ascending order of tags. Entries of groups stay in their order after
 /// their count.
-fn echo<S: Store>(delivery: &mut Delivery<'_, S>) {
+fn echo<S: Store>(delivery: &mut MessageDelivery<'_, S>) {
     let message = delivery.message;
     let Ok(msg_type) = std::str::from_utf8(message.msg_type()) else { return };
     // A session from a settings file may have no dictionaries; the suite has no such session.
@@ -59,7 +61,7 @@ fn echo<S: Store>(delivery: &mut Delivery<'_, S>) {
     let body = body_of(&message, dictionaries, dictionary);
     let resend = message.field(POSS_RESEND).map(|field| (POSS_RESEND, field.value));
     let fields: Vec<_> = resend.into_iter().collect();
-    let head = Head { msg_type, fields: &fields };
+    let head = OutgoingHeader { msg_type, fields: &fields };
     let sent = delivery.send(&head, |writer| {
         for field in body.iter().flat_map(|(start, end)| *start..*end) {
             if let Some(field) = message.field_at(field) {
@@ -73,7 +75,7 @@ fn echo<S: Store>(delivery: &mut Delivery<'_, S>) {
 
 /// Returns the dictionary that has the body of a message.
 fn application_dictionary<'d>(
-    message: &Message<'_, '_>,
+    message: &FixMessage<'_, '_>,
     dictionaries: &'d Dictionaries,
 ) -> &'d Dictionary {
     let said = message.field(Tag(1128)).and_then(|field| ApplVersion::parse(field.value));
@@ -88,7 +90,7 @@ fn application_dictionary<'d>(
 /// Returns ranges of fields, each a field of the body or a whole group, in ascending order of their first
 /// tag.
 fn body_of(
-    message: &Message<'_, '_>,
+    message: &FixMessage<'_, '_>,
     dictionaries: &Dictionaries,
     dictionary: &Dictionary,
 ) -> Vec<(usize, usize)> {

@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tickwire_fix_engine::{AcceptorOptions, Access, Engine, EngineOptions, Rate};
 use tickwire_fix_session::settings::ConnectionSettings;
-use tickwire_fix_session::{BeginString, Config, Fsync, MemoryStore, Role, SessionId};
+use tickwire_fix_session::{BeginString, Config, Fsync, MemoryStore, SessionId, SessionRole};
 use tickwire_net::Stop;
 
 /// Run an acceptor for the FIX session acceptance suite, all versions on one local port
@@ -78,7 +78,7 @@ impl AcceptanceArgs {
 pub fn run(args: &AcceptanceArgs) -> Result<Outcome, Failure> {
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
-    let failed = |error: tickwire_net::Error| Failure::Usage(error.to_string());
+    let failed = |error: tickwire_net::HostError| Failure::Usage(error.to_string());
     let options = EngineOptions::default();
     let mut application = EchoApplication::default();
     application.spells_reasons = args.suite == Suite::Quickfixgo;
@@ -102,7 +102,7 @@ fn configure(
     path: &Path,
     args: &AcceptanceArgs,
 ) -> Result<Vec<SocketAddr>, Failure> {
-    let mut settings = settings::read(path, Role::Acceptor)?;
+    let mut settings = settings::read(path, SessionRole::Acceptor)?;
     for session in &mut settings.sessions {
         args.apply(&mut session.config);
         if let ConnectionSettings::Acceptor { limits, .. } = &mut session.connection {
@@ -127,7 +127,7 @@ fn listen(
     let listener = engine.listen(listening).map_err(|error| Failure::Usage(error.to_string()))?;
     for (version, target) in SESSIONS {
         let id = SessionId::new(version, SENDER, target);
-        let mut config = Config::new(Role::Acceptor, id);
+        let mut config = Config::new(SessionRole::Acceptor, id);
         config.reset_on_logon = true;
         args.apply(&mut config);
         config.checks.fields_have_values &= target != "NO_CHECK_FIELDS_HAVE_VALUES";

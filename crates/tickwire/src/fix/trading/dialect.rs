@@ -1,9 +1,9 @@
 //! Orders and execution reports of the versions other than FIX 4.2, field by field.
 
 use super::order::{ClOrdId, Order, whole};
-use super::report::{Ids, ReceivedReport, Report};
+use super::report::{Ids, OrderReport, ReceivedReport};
 use tickwire_fix::{
-    Decimal, Field, Message, Precision, SessionRejectReason, Tag, UtcTimestamp, Writer,
+    Field, FixDecimal, FixMessage, Precision, SessionRejectReason, Tag, UtcTimestamp, Writer,
 };
 use tickwire_fix_session::{ApplVersion, BeginString};
 
@@ -65,7 +65,7 @@ impl MessageDialect {
 
     /// The dialect of a received message: its ApplVerID (1128) takes precedence over the session's
     /// `default_version`.
-    pub fn of_message(message: &Message<'_, '_>, default_version: Option<&str>) -> Self {
+    pub fn of_message(message: &FixMessage<'_, '_>, default_version: Option<&str>) -> Self {
         let begin_string = BeginString::parse(message.begin_string()).unwrap_or(BeginString::Fix42);
         let named = message.field(APPL_VER_ID).map(|field| field.value);
         let version = named.or(default_version.map(str::as_bytes)).and_then(ApplVersion::parse);
@@ -107,12 +107,12 @@ pub struct PlainOrder<'m> {
     ord_type: Option<Field<'m>>,
     time_in_force: Option<Field<'m>>,
     transact_time: Option<Field<'m>>,
-    price: Option<Decimal>,
+    price: Option<FixDecimal>,
 }
 
 impl<'m> PlainOrder<'m> {
     /// Reads the fields of an order. The error is the reason for the reject.
-    pub fn read(message: &Message<'m, '_>) -> Result<Self, (SessionRejectReason, Option<Tag>)> {
+    pub fn read(message: &FixMessage<'m, '_>) -> Result<Self, (SessionRejectReason, Option<Tag>)> {
         let field = |tag: Tag| message.field(tag);
         let required =
             |tag: Tag| field(tag).ok_or((SessionRejectReason::RequiredTagMissing, Some(tag)));
@@ -132,7 +132,7 @@ impl<'m> PlainOrder<'m> {
     }
 }
 
-impl Report {
+impl OrderReport {
     /// Writes the fields of an ExecutionReport on an order.
     pub fn write(
         &self,
@@ -142,7 +142,7 @@ impl Report {
         out: &mut Writer<'_>,
     ) {
         let has_trans_type = dialect < MessageDialect::Fix43;
-        let price = order.price.unwrap_or(Decimal::new(0, 0));
+        let price = order.price.unwrap_or(FixDecimal::new(0, 0));
         out.text(ORDER_ID, ids.order());
         if dialect == MessageDialect::Fix40 {
             out.uint(EXEC_ID, ids.exec_number());
@@ -178,13 +178,13 @@ impl Report {
         }
         if self.filled > 0 || dialect <= MessageDialect::Fix41 {
             out.uint(LAST_SHARES, self.filled);
-            out.decimal(LAST_PX, if self.filled > 0 { price } else { Decimal::new(0, 0) });
+            out.decimal(LAST_PX, if self.filled > 0 { price } else { FixDecimal::new(0, 0) });
         }
         if dialect >= MessageDialect::Fix41 {
             out.uint(LEAVES_QTY, self.left);
         }
         out.uint(CUM_QTY, self.total);
-        out.decimal(AVG_PX, if self.total > 0 { price } else { Decimal::new(0, 0) });
+        out.decimal(AVG_PX, if self.total > 0 { price } else { FixDecimal::new(0, 0) });
         if self.status == b'8' {
             out.char(ORD_REJ_REASON, b'0');
         }
@@ -193,7 +193,7 @@ impl Report {
 
 impl<'m> ReceivedReport<'m> {
     /// Reads the fields of a report that a client needs. The error is the tag of a missing field.
-    pub fn read_fields(message: &Message<'m, '_>) -> Result<Self, Tag> {
+    pub fn read_fields(message: &FixMessage<'m, '_>) -> Result<Self, Tag> {
         let value = |tag: Tag| message.field(tag).map(|field| field.value).ok_or(tag);
         let is_last = matches!(value(ORD_STATUS)?, b"2" | b"4" | b"8");
         Ok(Self { cl_ord_id: value(CL_ORD_ID)?, exec_id: value(EXEC_ID)?, is_last })

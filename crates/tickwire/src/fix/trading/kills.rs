@@ -1,9 +1,9 @@
 //! `tickwire fix soak --kill-every`: server and clients are separate processes that are killed at random
 //! moments and restarted. At the end the records of both sides are compared.
 
-use super::ledger::Ledger;
+use super::ledger::TradingLedger;
 use crate::failure::{Failure, Outcome};
-use crate::soak::process::Process;
+use crate::soak::process::SoakProcess;
 use fastrand::Rng;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(60);
 const SERVER: &str = "TEX_DLD";
 
 /// Parameters of a run.
-pub struct Plan {
+pub struct KillPlan {
     pub clients: u32,
     /// Orders per second of each client.
     pub rate: u32,
@@ -33,26 +33,26 @@ pub struct Plan {
 }
 
 /// A process and the arguments to start it.
-struct Side {
+struct PeerProcess {
     arguments: Vec<String>,
     output: PathBuf,
-    process: Process,
+    process: SoakProcess,
 }
 
-impl Side {
+impl PeerProcess {
     fn start(arguments: Vec<String>, output: PathBuf) -> Result<Self, Failure> {
-        let process = Process::start(&arguments, &output)?;
+        let process = SoakProcess::start(&arguments, &output)?;
         Ok(Self { arguments, output, process })
     }
 
     fn kill_and_start(&mut self) -> Result<(), Failure> {
         self.process.kill();
-        self.process = Process::start(&self.arguments, &self.output)?;
+        self.process = SoakProcess::start(&self.arguments, &self.output)?;
         Ok(())
     }
 }
 
-impl Plan {
+impl KillPlan {
     fn orders(&self) -> u64 {
         self.time.as_secs().max(1) * u64::from(self.rate)
     }
@@ -61,17 +61,17 @@ impl Plan {
         self.folder.join(name)
     }
 
-    fn server(&self, port: u16) -> Result<Side, Failure> {
+    fn server(&self, port: u16) -> Result<PeerProcess, Failure> {
         let store = self.path("server").display().to_string();
         let arguments = ["fix", "server", "--sender", SERVER, "--port", &port.to_string()]
             .into_iter()
             .chain(["--store", &store, "--fsync", &self.fsync])
             .map(str::to_owned)
             .collect();
-        Side::start(arguments, self.path("server.out"))
+        PeerProcess::start(arguments, self.path("server.out"))
     }
 
-    fn client(&self, number: u32, port: u16) -> Result<Side, Failure> {
+    fn client(&self, number: u32, port: u16) -> Result<PeerProcess, Failure> {
         let store = self.path("client").display().to_string();
         let journal = self.journal(number).display().to_string();
         let (rate, orders) = (self.rate.to_string(), self.orders().to_string());
@@ -82,7 +82,7 @@ impl Plan {
             .chain(["--store", &store, "--fsync", &self.fsync])
             .map(str::to_owned)
             .collect();
-        Side::start(arguments, self.path(&format!("client{number}.out")))
+        PeerProcess::start(arguments, self.path(&format!("client{number}.out")))
     }
 
     fn journal(&self, number: u32) -> PathBuf {
@@ -149,7 +149,8 @@ impl Plan {
         (0..self.clients).try_fold(0, |sum, number| {
             let (server_folder, client_folder) = (&self.path("server"), &self.path("client"));
             let (journal, client) = (self.journal(number), &client_name(number));
-            let ledger = Ledger { server_folder, client_folder, journal, server: SERVER, client };
+            let ledger =
+                TradingLedger { server_folder, client_folder, journal, server: SERVER, client };
             Ok(sum + ledger.check(self.orders())?)
         })
     }
@@ -175,7 +176,7 @@ fn make_empty(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Runs the soak. If it fails, its files are kept.
-pub fn run(plan: &Plan, stop: &Stop) -> Result<Outcome, Failure> {
+pub fn run(plan: &KillPlan, stop: &Stop) -> Result<Outcome, Failure> {
     make_empty(&plan.folder)?;
     let begun = Instant::now();
     let kept = |failure| match failure {

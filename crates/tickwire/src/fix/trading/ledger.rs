@@ -12,7 +12,7 @@ use tickwire_fix_session::{
 const FINAL: [&str; 3] = ["2", "4", "8"];
 
 /// Files with the records of one session.
-pub struct Ledger<'l> {
+pub struct TradingLedger<'l> {
     pub server_folder: &'l Path,
     pub client_folder: &'l Path,
     /// The execution reports that the client handled.
@@ -22,7 +22,7 @@ pub struct Ledger<'l> {
     pub client: &'l str,
 }
 
-impl Ledger<'_> {
+impl TradingLedger<'_> {
     /// Checks that each of `orders` orders was answered and completed exactly once, and that every report was
     /// handled once and in order. Returns the number of reports.
     ///
@@ -132,7 +132,8 @@ mod tests {
             std::env::temp_dir().join(format!("tickwire-ledger-{name}-{}", std::process::id()));
         let (server_folder, client_folder) = (&folder.join("server"), &folder.join("client"));
         let journal = folder.join("reports");
-        let ledger = Ledger { server_folder, client_folder, journal, server: "S", client: "C" };
+        let ledger =
+            TradingLedger { server_folder, client_folder, journal, server: "S", client: "C" };
         let report = format!("35=8|17=e1|11=ord1|39={status}|");
         let sides = [
             (server_folder, "S", "C", report.as_str(), next),

@@ -20,7 +20,7 @@ x       Exit
 
 /// Command of the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum MenuCommand {
     /// Print the menu.
     Help,
     /// Send orders encoded at the time of sending.
@@ -46,7 +46,7 @@ pub struct Menu {
 
 impl Menu {
     /// Takes a line; `Err` holds what to print instead of a command.
-    pub fn line(&mut self, line: &str) -> Result<Command, &'static str> {
+    pub fn line(&mut self, line: &str) -> Result<MenuCommand, &'static str> {
         let line = line.trim();
         let (letter, rest) = match self.letter.take() {
             Some(letter) => (letter, line),
@@ -62,15 +62,15 @@ impl Menu {
             }
             'N' | 'b' | 'p' => match (letter, rest.parse()) {
                 (_, Err(_)) => Err("A number is expected; choose again (? for help).\n"),
-                ('N', Ok(count)) => Ok(Command::Send(count)),
-                ('b', Ok(count)) => Ok(Command::Batch(count)),
-                (_, Ok(count)) => Ok(Command::Preload(count)),
+                ('N', Ok(count)) => Ok(MenuCommand::Send(count)),
+                ('b', Ok(count)) => Ok(MenuCommand::Batch(count)),
+                (_, Ok(count)) => Ok(MenuCommand::Preload(count)),
             },
-            '?' => Ok(Command::Help),
-            'a' => Ok(Command::SendPreloaded),
-            'l' => Ok(Command::Logout),
-            'n' => Ok(Command::Send(1)),
-            'x' => Ok(Command::Exit),
+            '?' => Ok(MenuCommand::Help),
+            'a' => Ok(MenuCommand::SendPreloaded),
+            'l' => Ok(MenuCommand::Logout),
+            'n' => Ok(MenuCommand::Send(1)),
+            'x' => Ok(MenuCommand::Exit),
             _ => Err("No such command (? for help).\n"),
         }
     }
@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn a_number_may_stand_in_the_line_or_in_the_next() {
         let mut menu = Menu::default();
-        assert_eq!(menu.line("N 100"), Ok(Command::Send(100)));
+        assert_eq!(menu.line("N 100"), Ok(MenuCommand::Send(100)));
         assert_eq!(menu.line("p"), Err("How many? "));
-        assert_eq!(menu.line("20"), Ok(Command::Preload(20)));
+        assert_eq!(menu.line("20"), Ok(MenuCommand::Preload(20)));
         assert!(menu.line("b x").is_err());
-        assert_eq!(menu.line("n"), Ok(Command::Send(1)));
-        assert_eq!(menu.line(""), Ok(Command::Help));
+        assert_eq!(menu.line("n"), Ok(MenuCommand::Send(1)));
+        assert_eq!(menu.line(""), Ok(MenuCommand::Help));
         assert!(menu.line("q").is_err());
     }
 }

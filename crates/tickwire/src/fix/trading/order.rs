@@ -1,7 +1,9 @@
 //! The order that the client sends.
 
-use tickwire_fix::typed::{BODY_START, Room, Stamped, Text};
-use tickwire_fix::{Checks, Decimal, Message, Precision, SessionRejectReason, Tag, UtcTimestamp};
+use tickwire_fix::typed::{BODY_START, FixText, Room, TimeWithPrecision};
+use tickwire_fix::{
+    Checks, FixDecimal, FixMessage, Precision, SessionRejectReason, Tag, UtcTimestamp,
+};
 use tickwire_fix_messages::fix42::{
     HandlInst, Header, NewOrderSingle, NewOrderSingleRequired, OrdType, Side, TimeInForce,
 };
@@ -17,7 +19,7 @@ pub struct Order {
     /// 1 to 10,000.
     pub quantity: u32,
     /// 1.000 to 500.000.
-    pub price: Decimal,
+    pub price: FixDecimal,
 }
 
 impl Order {
@@ -26,22 +28,22 @@ impl Order {
         let mut random =
             fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let quantity = random.u32(1..=10_000);
-        let price = Decimal::new(random.i64(1_000..=500_000), -3);
+        let price = FixDecimal::new(random.i64(1_000..=500_000), -3);
         Self { number, quantity, price }
     }
 
     /// Returns the message; its ClOrdID is the text in `id`.
     pub fn message<'m>(&self, id: &'m ClOrdId, time: UtcTimestamp) -> NewOrderSingle<'m> {
         let mut order = NewOrderSingle::new(NewOrderSingleRequired {
-            cl_ord_id: Text(id.as_bytes()),
+            cl_ord_id: FixText(id.as_bytes()),
             handl_inst: HandlInst::AutomatedExecutionOrderPrivateNoBrokerIntervention,
-            symbol: Text(b"BHP"),
+            symbol: FixText(b"BHP"),
             side: Side::Buy,
-            transact_time: Stamped::new(time, Precision::Seconds),
+            transact_time: TimeWithPrecision::new(time, Precision::Seconds),
             ord_type: OrdType::Limit,
         });
         order
-            .set_order_qty(Decimal::new(i64::from(self.quantity), 0))
+            .set_order_qty(FixDecimal::new(i64::from(self.quantity), 0))
             .set_price(self.price)
             .set_time_in_force(TimeInForce::FillOrKill);
         order
@@ -96,7 +98,7 @@ impl<'m> OrderRoom<'m> {
     /// Reads every field of an order. The error is the reason for the reject.
     pub fn read<'r>(
         &'r mut self,
-        message: &Message<'m, '_>,
+        message: &FixMessage<'m, '_>,
     ) -> Result<ReceivedOrder<'r, 'm>, (SessionRejectReason, Option<Tag>)> {
         const WRONG: (SessionRejectReason, Option<Tag>) =
             (SessionRejectReason::ValueIncorrect, Some(Tag(38)));
@@ -112,7 +114,7 @@ impl<'m> OrderRoom<'m> {
 }
 
 /// Returns a decimal as an integer; `None` if it has a fraction, is negative or exceeds 64 bits.
-pub fn whole(value: Decimal) -> Option<u64> {
+pub fn whole(value: FixDecimal) -> Option<u64> {
     let mut mantissa = u128::try_from(value.mantissa()).ok()?;
     if mantissa == 0 {
         return Some(0);
@@ -141,7 +143,12 @@ mod tests {
         assert_ne!(order.price, Order::seeded(7, 4_712).price);
         let time = UtcTimestamp::from_unix_nanos(1_545_909_643_000_000_000);
         let id = ClOrdId::new(order.number);
-        let header = Header::new("A".into(), "B".into(), 1, Stamped::new(time, Precision::Seconds));
+        let header = Header::new(
+            "A".into(),
+            "B".into(),
+            1,
+            TimeWithPrecision::new(time, Precision::Seconds),
+        );
         let mut buffer = [0; 500];
         let bytes = order.message(&id, time).encode(&header, &mut buffer).expect("room");
         let mut reader = Reader::new();
@@ -156,10 +163,10 @@ mod tests {
 
     #[test]
     fn quantities_are_whole() {
-        let of = |mantissa, exponent| whole(Decimal::new(mantissa, exponent));
+        let of = |mantissa, exponent| whole(FixDecimal::new(mantissa, exponent));
         assert_eq!((of(57, 0), of(5700, -2), of(57, 2)), (Some(57), Some(57), Some(5700)));
         assert_eq!((of(575, -1), of(-57, 0), of(1, 40), of(0, -60)), (None, None, None, Some(0)));
-        let with_zeros = Decimal::from_digits(false, 57 * 10_u128.pow(20), -20).expect("fits");
+        let with_zeros = FixDecimal::from_digits(false, 57 * 10_u128.pow(20), -20).expect("fits");
         assert_eq!(whole(with_zeros), Some(57));
     }
 }

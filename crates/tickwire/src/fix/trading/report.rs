@@ -2,8 +2,8 @@
 
 use super::order::ReceivedOrder;
 use std::fmt::Write;
-use tickwire_fix::typed::{BODY_START, Room, Text};
-use tickwire_fix::{Decimal, Error, Message};
+use tickwire_fix::typed::{BODY_START, FixText, Room};
+use tickwire_fix::{FixDecimal, FixError, FixMessage};
 use tickwire_fix_messages::fix42::{
     ExecTransType, ExecType, ExecutionReport, ExecutionReportRequired, HandlInst, Header,
     LastCapacity, OrdRejReason, OrdStatus,
@@ -14,7 +14,7 @@ const FILLS_MAX: u32 = 5;
 
 /// One execution report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct OrderReport {
     /// ExecType and OrdStatus: `0` new, `1` partial fill, `2` fill, `4` cancelled, `8` rejected.
     pub status: u8,
     /// Quantity filled by this report.
@@ -26,22 +26,22 @@ pub struct Report {
 }
 
 /// Returns the reports on an order. The same seed and MsgSeqNum give the same reports.
-pub fn reports(seed: u64, seq_num: u64, quantity: u64) -> Vec<Report> {
+pub fn reports(seed: u64, seq_num: u64, quantity: u64) -> Vec<OrderReport> {
     let mut random = fastrand::Rng::with_seed(seed ^ seq_num.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let only = |status| vec![Report { status, filled: 0, total: 0, left: 0 }];
+    let only = |status| vec![OrderReport { status, filled: 0, total: 0, left: 0 }];
     match random.u32(0..8) {
         0 => return only(b'8'),
         1 => return only(b'4'),
         _ => {}
     }
-    let mut list = vec![Report { status: b'0', filled: 0, total: 0, left: quantity }];
+    let mut list = vec![OrderReport { status: b'0', filled: 0, total: 0, left: quantity }];
     let (mut total, fills) = (0, random.u32(1..=FILLS_MAX));
     for fill in 1..=fills {
         let left = quantity - total;
         let filled = if fill == fills || left == 1 { left } else { random.u64(1..=left) };
         total += filled;
         let status = if total == quantity { b'2' } else { b'1' };
-        list.push(Report { status, filled, total, left: quantity - total });
+        list.push(OrderReport { status, filled, total, left: quantity - total });
         if total == quantity {
             break;
         }
@@ -85,7 +85,7 @@ impl Ids {
     }
 }
 
-impl Report {
+impl OrderReport {
     /// Returns the message.
     pub fn message<'m>(
         &self,
@@ -93,11 +93,11 @@ impl Report {
         ids: &'m Ids,
     ) -> ExecutionReport<'m> {
         let order = received.order;
-        let whole = |count: u64| Decimal::new(i64::try_from(count).unwrap_or(i64::MAX), 0);
-        let price = order.price().unwrap_or(Decimal::new(0, 0));
+        let whole = |count: u64| FixDecimal::new(i64::try_from(count).unwrap_or(i64::MAX), 0);
+        let price = order.price().unwrap_or(FixDecimal::new(0, 0));
         let mut report = ExecutionReport::new(ExecutionReportRequired {
-            order_id: Text(ids.order.as_bytes()),
-            exec_id: Text(ids.exec.as_bytes()),
+            order_id: FixText(ids.order.as_bytes()),
+            exec_id: FixText(ids.exec.as_bytes()),
             exec_trans_type: ExecTransType::New,
             exec_type: ExecType::from_char(self.status),
             ord_status: OrdStatus::from_char(self.status),
@@ -105,7 +105,7 @@ impl Report {
             side: order.side(),
             leaves_qty: whole(self.left),
             cum_qty: whole(self.total),
-            avg_px: if self.total > 0 { price } else { Decimal::new(0, 0) },
+            avg_px: if self.total > 0 { price } else { FixDecimal::new(0, 0) },
         });
         report
             .set_cl_ord_id(order.cl_ord_id())
@@ -146,14 +146,14 @@ pub struct ReceivedReport<'m> {
 
 impl<'m> ReportRoom<'m> {
     /// Reads every field of a report.
-    pub fn read(&mut self, message: &Message<'m, '_>) -> Result<ReceivedReport<'m>, Error> {
+    pub fn read(&mut self, message: &FixMessage<'m, '_>) -> Result<ReceivedReport<'m>, FixError> {
         let (_, start) = self.header.decode(message, BODY_START)?;
         let (report, _) = self.report.decode(message, start)?;
         let is_last = matches!(
             report.ord_status(),
             OrdStatus::Filled | OrdStatus::Canceled | OrdStatus::Rejected
         );
-        let cl_ord_id = report.cl_ord_id().unwrap_or(Text(&[]));
+        let cl_ord_id = report.cl_ord_id().unwrap_or(FixText(&[]));
         let (cl_ord_id, exec_id) = (cl_ord_id.as_bytes(), report.exec_id().as_bytes());
         Ok(ReceivedReport { cl_ord_id, exec_id, is_last })
     }

@@ -19,16 +19,16 @@ use std::path::PathBuf;
 use tickwire_feed::counted;
 use tickwire_fix::{BusinessRejectReason, SessionRejectReason, Tag};
 use tickwire_fix_engine::{
-    AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
-    Sessions, TemplateSession,
+    AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, RefusedConnection,
+    SessionKey, Sessions, TemplateSession,
 };
 use tickwire_fix_session::{
-    BeginString, Delivery, DisconnectReason, Head, MemoryStore, Now, Refusal, Role, SessionEvent,
-    SessionId,
+    BeginString, DisconnectReason, MemoryStore, MessageDelivery, Now, OutgoingHeader, Refusal,
+    SessionEvent, SessionId, SessionRole,
 };
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
-use tickwire_net::{Error, Stop};
+use tickwire_net::{HostError, Stop};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
@@ -99,7 +99,7 @@ pub struct Server {
 }
 
 impl Application for Server {
-    fn handle_message(&mut self, _: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, mut delivery: MessageDelivery<'_, BoxStore>) {
         if delivery.message.msg_type() != b"D" {
             let reason = BusinessRejectReason::UnsupportedMessageType;
             self.note(delivery.reject_business(reason, None, None).err());
@@ -152,7 +152,7 @@ impl Application for Server {
         self.fail(format!("a message log was interrupted: {error}"));
     }
 
-    fn handle_refused(&mut self, refused: &Refused<'_>) {
+    fn handle_refused(&mut self, refused: &RefusedConnection<'_>) {
         // The store is the only reason why this peer was not admitted, so the operator must know. The event
         // log limits the rate of these lines.
         if refused.refusal == Refusal::Store {
@@ -179,7 +179,7 @@ impl Server {
     fn answer_typed(
         &mut self,
         started_ns: u64,
-        delivery: &mut Delivery<'_, BoxStore>,
+        delivery: &mut MessageDelivery<'_, BoxStore>,
     ) -> Result<(), OrderReject> {
         let mut room = OrderRoom::default();
         let read = room.read(&delivery.message);
@@ -188,8 +188,8 @@ impl Server {
         for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
             self.ids.set(seq_num, index);
             let message = report.message(&order, &self.ids);
-            let sent =
-                delivery.send_fields(&Head::new("8"), |writer| message.encode_fields(writer));
+            let sent = delivery
+                .send_fields(&OutgoingHeader::new("8"), |writer| message.encode_fields(writer));
             self.reports += u64::from(sent.is_ok());
             self.note(sent.err());
         }
@@ -201,13 +201,13 @@ impl Server {
         &mut self,
         dialect: MessageDialect,
         started_ns: u64,
-        delivery: &mut Delivery<'_, BoxStore>,
+        delivery: &mut MessageDelivery<'_, BoxStore>,
     ) -> Result<(), OrderReject> {
         let read = PlainOrder::read(&delivery.message);
         self.read_ns += monotonic_ns().saturating_sub(started_ns);
         let (order, seq_num) = (read?, delivery.seq_num);
         let version = delivery.message.field(APPL_VER_ID).map(|field| (field.tag, field.value));
-        let head = Head { msg_type: "8", fields: version.as_slice() };
+        let head = OutgoingHeader { msg_type: "8", fields: version.as_slice() };
         for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
             self.ids.set(seq_num, index);
             let sent = delivery.send(&head, |out| report.write(dialect, &order, &self.ids, out));
@@ -246,7 +246,7 @@ impl Server {
         once: Option<Stop>,
         metrics: &Metrics,
     ) -> Result<(Engine<Self>, SocketAddr), Failure> {
-        let failed = |error: Error| Failure::Usage(error.to_string());
+        let failed = |error: HostError| Failure::Usage(error.to_string());
         let mut engine = Self::engine(plan.seed, session, once, metrics)?;
         let mut options = AcceptorOptions::new(plan.address);
         options.connection_rate = Rate { per_second: 10_000 };
@@ -258,7 +258,7 @@ impl Server {
                 return None;
             }
             let access = Access::default();
-            let mut config = session.config(Role::Acceptor, id.clone()).ok()?;
+            let mut config = session.config(SessionRole::Acceptor, id.clone()).ok()?;
             if let (None, Some(kept_max)) = (&session.store, kept_max) {
                 config.limits.backlog_bytes_max = kept_max as u64 / 2;
                 let store = MemoryStore::with_bytes_max(kept_max);
@@ -357,7 +357,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         }
         Some(path) => {
             let mut engine = Server::engine(args.seed, session, once, &metrics)?;
-            let (configured, _) = session.configure(&mut engine, path, Role::Acceptor)?;
+            let (configured, _) = session.configure(&mut engine, path, SessionRole::Acceptor)?;
             (engine, configured.addresses)
         }
     };

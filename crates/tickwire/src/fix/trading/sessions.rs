@@ -4,12 +4,12 @@ use super::super::{dictionaries, settings};
 use super::dialect::MessageDialect;
 use crate::failure::Failure;
 use crate::options::{MetricsArgs, wait};
-use crate::units::{Span, whole_seconds};
+use crate::units::{TimeSpan, whole_seconds};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tickwire_fix_engine::{Application, BoxStore, Configured, Engine, EngineOptions, open_store};
 use tickwire_fix_session::{
-    ApplVersion, BeginString, Config, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
+    ApplVersion, BeginString, Config, FileStoreOptions, Fsync, MemoryStore, SessionId, SessionRole,
 };
 use tickwire_net::clock::monotonic_ns;
 
@@ -30,7 +30,7 @@ pub struct SessionArgs {
     /// Busy-poll while no messages arrive: lower latency, one CPU fully used. With a time, such as
     /// 50us, busy-poll for this time after the last message, then sleep
     #[arg(long, value_name = "TIME")]
-    pub spin: Option<Option<Span>>,
+    pub spin: Option<Option<TimeSpan>>,
     /// CPU to run on, counted from 0
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
@@ -62,7 +62,7 @@ impl SessionArgs {
     }
 
     /// Creates the configuration of a session.
-    pub fn config(&self, role: Role, id: SessionId) -> Result<Config, Failure> {
+    pub fn config(&self, role: SessionRole, id: SessionId) -> Result<Config, Failure> {
         let mut config = Config::new(role, id);
         config.heartbeat_s = self.heartbeat;
         config.reset_on_logon = self.store.is_none();
@@ -88,7 +88,7 @@ impl SessionArgs {
         &self,
         engine: &mut Engine<A>,
         path: &Path,
-        first: Role,
+        first: SessionRole,
     ) -> Result<(Configured, MessageDialect), Failure> {
         let mut settings = settings::read(path, first)?;
         for session in &mut settings.sessions {

@@ -7,7 +7,7 @@ use super::report::ReportRoom;
 use super::server::{Server, ServerPlan};
 use super::sessions::SessionArgs;
 use crate::failure::{Failure, Outcome};
-use crate::units::{Span, span_in};
+use crate::units::{TimeSpan, span_in};
 use clap::{Args, ValueEnum};
 use std::collections::HashMap;
 use std::io::Write;
@@ -18,11 +18,12 @@ use tickwire_fix_engine::{
     Application, Backoff, BoxStore, Engine, EngineOptions, InitiatorOptions, SessionKey, Sessions,
 };
 use tickwire_fix_session::{
-    BeginString, Delivery, DisconnectReason, Head, MemoryStore, Now, Role, SessionEvent, SessionId,
+    BeginString, DisconnectReason, MemoryStore, MessageDelivery, Now, OutgoingHeader, SessionEvent,
+    SessionId, SessionRole,
 };
 use tickwire_net::clock::monotonic_ns;
-use tickwire_net::histogram::{self, Summary};
-use tickwire_net::{Error, Stop};
+use tickwire_net::histogram::{self, LatencySummary};
+use tickwire_net::{HostError, Stop};
 use tickwire_telemetry::metrics::Metrics;
 
 /// Run many sessions and check that nothing is lost and that memory does not grow
@@ -31,7 +32,7 @@ use tickwire_telemetry::metrics::Metrics;
 /// With --kill-every they are processes that are killed; at the end the records of both sides are
 /// compared.
 #[derive(Debug, Args)]
-pub struct SoakArgs {
+pub struct FixSoakArgs {
     /// Number of sessions. Default: 100, or 4 with --kill-every
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sessions: Option<u32>,
@@ -40,11 +41,11 @@ pub struct SoakArgs {
     rate: u32,
     /// Time to run
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="720h"))]
-    time: Span,
+    time: TimeSpan,
     /// Kill the server or a client (kill -9) at about this interval and restart it. Orders and
     /// reports are in files of --store, which must be empty, or of a temporary folder
     #[arg(long, value_name = "TIME", value_parser = span_in("10ms"..="1h"))]
-    kill_every: Option<Span>,
+    kill_every: Option<TimeSpan>,
     /// Random seed of the kills
     #[arg(long, value_name = "N", default_value_t = 1, requires = "kill_every")]
     seed: u64,
@@ -62,7 +63,7 @@ const GROWTH_MAX: u64 = 32 << 20;
 
 /// Progress of one client session.
 #[derive(Clone, Copy, Debug, Default)]
-struct Progress {
+struct ClientProgress {
     sent: u64,
     finished: u64,
     next_ns: u64,
@@ -73,7 +74,7 @@ struct Progress {
 
 /// All clients.
 struct Clients {
-    progress: HashMap<SessionKey, Progress>,
+    progress: HashMap<SessionKey, ClientProgress>,
     interval_ns: u64,
     until_ns: u64,
     reports: u64,
@@ -83,7 +84,7 @@ struct Clients {
 }
 
 impl Application for Clients {
-    fn handle_message(&mut self, session: SessionKey, delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, session: SessionKey, delivery: MessageDelivery<'_, BoxStore>) {
         let Some(progress) = self.progress.get_mut(&session) else { return };
         let Ok(report) = ReportRoom::default().read(&delivery.message) else {
             self.failures += 1;
@@ -123,7 +124,7 @@ impl Application for Clients {
                 progress.next_ns += self.interval_ns;
                 let order = Order::seeded(1, progress.sent + 1);
                 let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
-                let head = Head::new("D");
+                let head = OutgoingHeader::new("D");
                 progress.sent_ns = monotonic_ns();
                 let id = ClOrdId::new(order.number);
                 let message = order.message(&id, time);
@@ -162,12 +163,12 @@ fn resident() -> u64 {
     pages.unwrap_or(0) * 4096
 }
 
-impl SoakArgs {
-    fn kill_plan(&self, kill_every: Span) -> kills::Plan {
+impl FixSoakArgs {
+    fn kill_plan(&self, kill_every: TimeSpan) -> kills::KillPlan {
         let temporary =
             || std::env::temp_dir().join(format!("tickwire-fix-soak-{}", std::process::id()));
         let fsync = self.session.fsync.to_possible_value();
-        kills::Plan {
+        kills::KillPlan {
             clients: self.sessions.unwrap_or(SESSIONS_KILLED),
             rate: self.rate.max(1),
             time: self.time.duration(),
@@ -180,8 +181,8 @@ impl SoakArgs {
 }
 
 /// Runs `tickwire fix soak`.
-pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
-    let failed = |error: Error| Failure::Usage(error.to_string());
+pub fn run(args: &FixSoakArgs) -> Result<Outcome, Failure> {
+    let failed = |error: HostError| Failure::Usage(error.to_string());
     let stop = Stop::on_signals()
         .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
     if let Some(kill_every) = args.kill_every {
@@ -209,7 +210,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     let mut engine = Engine::new(EngineOptions::default(), clients).map_err(failed)?;
     for number in 0..sessions {
         let id = SessionId::new(BeginString::Fix42, format!("CLIENT{number}"), "SOAK");
-        let mut config = session.config(Role::Initiator, id.clone())?;
+        let mut config = session.config(SessionRole::Initiator, id.clone())?;
         if session.store.is_none() {
             config.limits.backlog_bytes_max = KEPT_MAX as u64 / 2;
         }
@@ -224,7 +225,10 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
         // The sessions' send times are spread over the interval.
         let offset = u64::from(number) * engine.application().interval_ns / u64::from(sessions);
         let next_ns = monotonic_ns() + offset;
-        engine.application_mut().progress.insert(key, Progress { next_ns, ..Progress::default() });
+        engine
+            .application_mut()
+            .progress
+            .insert(key, ClientProgress { next_ns, ..ClientProgress::default() });
     }
     let mut out = std::io::stdout().lock();
     let server_stop = Stop::new();
@@ -265,7 +269,7 @@ fn report(
 ) -> Result<Outcome, Failure> {
     let sent: u64 = clients.progress.values().map(|done| done.sent).sum();
     let finished: u64 = clients.progress.values().map(|done| done.finished).sum();
-    let found = Summary::from(&clients.round_trips);
+    let found = LatencySummary::from(&clients.round_trips);
     let growth = memory.iter().max().zip(memory.first()).map_or(0, |(most, first)| most - first);
     writeln!(
         out,

@@ -232,13 +232,14 @@ mod tests {
     use super::*;
     use std::sync::mpsc::Receiver;
     use tickwire_fix_engine::InitiatorOptions;
-    use tickwire_fix_session::{BeginString, Config, DisconnectReason, MemoryStore, Role};
+    use tickwire_fix_session::{BeginString, Config, DisconnectReason, MemoryStore, SessionRole};
     use tickwire_telemetry::metrics::Metrics;
 
     fn traced() -> (SessionSpans, Receiver<CompletedSpan>, Sessions, SessionKey) {
         let (sink, spans) = SpanSink::new(64, &Metrics::new());
         let mut sessions = Sessions::default();
-        let config = Config::new(Role::Initiator, SessionId::new(BeginString::Fix42, "US", "THEM"));
+        let config =
+            Config::new(SessionRole::Initiator, SessionId::new(BeginString::Fix42, "US", "THEM"));
         let options = InitiatorOptions::new(([127, 0, 0, 1], 1).into());
         let key = sessions.add_initiator(config, Box::new(MemoryStore::new()), options);
         (SessionSpans::new(sink), spans, sessions, key.unwrap())

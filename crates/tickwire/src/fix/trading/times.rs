@@ -1,8 +1,8 @@
 //! Final report: times of encoding, decoding and round trips.
 
 use std::io::{self, Write};
-use tickwire_fix_session::Counters;
-use tickwire_net::histogram::Summary;
+use tickwire_fix_session::SessionCounters;
+use tickwire_net::histogram::LatencySummary;
 
 /// Encoding and decoding times.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Codec {
 
 impl Codec {
     /// Adds the counters of a session.
-    pub fn add(&mut self, counters: &Counters) {
+    pub fn add(&mut self, counters: &SessionCounters) {
         self.encoded += counters.sent;
         self.encode_ns += counters.encode_ns;
         self.decoded += counters.received;
@@ -41,7 +41,11 @@ impl Codec {
 }
 
 /// Prints the distribution of round trips.
-pub fn print_round_trips(out: &mut dyn Write, side: &str, found: &Summary) -> io::Result<()> {
+pub fn print_round_trips(
+    out: &mut dyn Write,
+    side: &str,
+    found: &LatencySummary,
+) -> io::Result<()> {
     if found.count == 0 {
         return Ok(());
     }

@@ -4,13 +4,13 @@ use crate::failure::Failure;
 use crate::options::{
     DefinitionArgs, EndpointArgs, FaultArgs, Interval, Percent, SnapshotFaultArgs,
 };
-use crate::units::Span;
+use crate::units::TimeSpan;
 use clap::ValueEnum;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::str::FromStr;
 use tickwire_exchange::day::{
-    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKey, SequenceNumbers,
+    BookForm, DayChange, DayOptions, Heartbeats, InstrumentKeyKind, SequenceNumbers,
 };
 use tickwire_feed::framing::Preset;
 use tickwire_net::inject::{ClockStep, Faults};
@@ -44,14 +44,14 @@ pub struct DayArgs {
     instruments: u32,
     /// Form of book updates: levels by position, levels by price, or single orders
     #[arg(long, value_name = "FORM", default_value = "levels", help_heading = "Feed")]
-    books: Books,
+    books: DayBooks,
     /// Levels per side; several values apply to the instruments in turn. Default: 10 by position,
     /// else all
     #[arg(long, value_name = "COUNT[,COUNT..]", value_delimiter = ',', help_heading = "Feed")]
     depth: Vec<u32>,
     /// Fields that identify instruments
     #[arg(long, value_name = "KEY", default_value = "security-id", help_heading = "Feed")]
-    key: Key,
+    key: DayInstrumentKey,
     /// Omit RptSeq, so that gaps are visible only in the sequence numbers
     #[arg(long, help_heading = "Feed")]
     no_rpt_seq: bool,
@@ -104,19 +104,19 @@ pub struct DayArgs {
     /// Change the trading day in the middle (SequenceReset). NUMBER is the first sequence number of
     /// the new day; :keep continues RptSeq. Several changes are spread evenly
     #[arg(long, value_name = "NUMBER[:keep]", help_heading = "Day")]
-    day_change: Vec<Change>,
+    day_change: Vec<DayChangeArg>,
     /// Start with full books, so that receivers need a snapshot
     #[arg(long, help_heading = "Day")]
     mid_session: bool,
     /// Mean time between update packets
     #[arg(long, value_name = "TIME", default_value = "1ms", help_heading = "Day")]
-    gap: Span,
+    gap: TimeSpan,
     /// Packets of an idle channel: none, heartbeats with sequence numbers, or heartbeats without
     #[arg(long, value_name = "KIND", default_value = "none", help_heading = "Day")]
     heartbeats: HeartbeatKind,
     /// Longest silence before a heartbeat
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Day")]
-    heartbeat_interval: Span,
+    heartbeat_interval: TimeSpan,
 
     #[command(flatten)]
     endpoints: EndpointArgs,
@@ -138,18 +138,18 @@ pub struct DayArgs {
     snapshot_faults: SnapshotFaultArgs,
     /// Step of the capture's clock: time since the start and size of the step, such as 2s:-500ms
     #[arg(long, value_name = "AT:BY", help_heading = "Faults")]
-    clock_step: Vec<Step>,
+    clock_step: Vec<ClockStepArg>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Books {
+enum DayBooks {
     Levels,
     Prices,
     Orders,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Key {
+enum DayInstrumentKey {
     /// SecurityID (48).
     SecurityId,
     /// Symbol (55) and TradingSessionID (336).
@@ -171,9 +171,9 @@ enum HeartbeatKind {
 
 /// A day change.
 #[derive(Clone, Copy, Debug)]
-struct Change(DayChange);
+struct DayChangeArg(DayChange);
 
-impl FromStr for Change {
+impl FromStr for DayChangeArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -189,27 +189,27 @@ impl FromStr for Change {
 
 /// A step of a clock, at a time since the start.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ClockStepArg {
     at_ns: u64,
     by_ns: i64,
 }
 
-impl FromStr for Step {
+impl FromStr for ClockStepArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = "expected AT:BY, such as 2s:-500ms";
         let (at, by) = text.split_once(':').ok_or(expected)?;
         let (sign, by) = by.strip_prefix('-').map_or((1, by), |by| (-1, by));
-        let by_ns = by.trim_start_matches('+').parse::<Span>()?.nanoseconds();
+        let by_ns = by.trim_start_matches('+').parse::<TimeSpan>()?.nanoseconds();
         let by_ns = i64::try_from(by_ns).map_err(|_| expected)?;
-        Ok(Self { at_ns: at.parse::<Span>()?.nanoseconds(), by_ns: sign * by_ns })
+        Ok(Self { at_ns: at.parse::<TimeSpan>()?.nanoseconds(), by_ns: sign * by_ns })
     }
 }
 
 /// Addresses of the lines of a day.
 #[derive(Clone, Copy, Debug)]
-pub struct Addresses {
+pub struct DayAddresses {
     /// Lines A and B.
     pub lines: [Option<SocketAddrV4>; 2],
     pub snapshots: SocketAddrV4,
@@ -229,13 +229,13 @@ impl DayArgs {
             packets: self.packets,
             messages_per_packet_max: self.messages_per_packet as usize,
             books: match self.books {
-                Books::Levels => BookForm::Levels { depths: depth(&[10]) },
-                Books::Prices => BookForm::Prices { depth: depth(&[]).first().copied() },
-                Books::Orders => BookForm::Orders,
+                DayBooks::Levels => BookForm::Levels { depths: depth(&[10]) },
+                DayBooks::Prices => BookForm::Prices { depth: depth(&[]).first().copied() },
+                DayBooks::Orders => BookForm::Orders,
             },
             key: match self.key {
-                Key::SecurityId => InstrumentKey::SecurityId,
-                Key::SymbolSession => InstrumentKey::SymbolAndSession,
+                DayInstrumentKey::SecurityId => InstrumentKeyKind::SecurityId,
+                DayInstrumentKey::SymbolSession => InstrumentKeyKind::SymbolAndSession,
             },
             has_rpt_seq: !self.no_rpt_seq,
             sequence: match self.sequence {
@@ -268,12 +268,12 @@ impl DayArgs {
     }
 
     /// Addresses of the lines.
-    pub fn addresses(&self) -> Result<Addresses, Failure> {
+    pub fn addresses(&self) -> Result<DayAddresses, Failure> {
         let endpoints = self.endpoints.endpoints(!self.no_line_b, true)?;
         let a = endpoints.a.address();
         let endpoints = EndpointArgs::with_definitions(endpoints, self.definitions, true)?;
         let none = || Failure::Usage("snapshots or definitions have no address".to_owned());
-        Ok(Addresses {
+        Ok(DayAddresses {
             lines: [Some(a), endpoints.b.map(|b| b.address())],
             snapshots: endpoints.snapshots.ok_or_else(none)?.address(),
             instruments: endpoints.definitions[0].ok_or_else(none)?.address(),
@@ -303,7 +303,7 @@ impl DayArgs {
 
     /// Steps of the clock, in true time.
     pub fn clock_steps(&self, start_ns: u64) -> Vec<ClockStep> {
-        let step = |step: &Step| ClockStep {
+        let step = |step: &ClockStepArg| ClockStep {
             at_ns: start_ns.saturating_add(step.at_ns),
             by_ns: step.by_ns,
         };

@@ -10,19 +10,19 @@ pub use truth::lines as true_book_lines;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::{files, output};
-use args::Addresses;
+use args::DayAddresses;
 use std::io::Write;
 use std::net::SocketAddrV4;
-use tickwire_exchange::Error;
-use tickwire_exchange::day::{Channel, Day, DayOptions, DayPacket};
-use tickwire_net::inject::{Faults, ScheduledLine, Sent, schedule};
+use tickwire_exchange::ExchangeError;
+use tickwire_exchange::day::{Day, DayChannel, DayOptions, DayPacket};
+use tickwire_net::inject::{Faults, ScheduledLine, SentPacket, schedule};
 
 /// Runs the command.
 pub fn run(args: &DayArgs) -> Result<Outcome, Failure> {
     check_outputs(args)?;
     let options = args.options();
     let addresses = args.addresses()?;
-    let failed = |error: Error| Failure::Usage(format!("cannot make the day: {error}"));
+    let failed = |error: ExchangeError| Failure::Usage(format!("cannot make the day: {error}"));
     let progress = Progress::of_count(options.packets, "packets");
     let mut day = Day::new(&options).map_err(failed)?;
     let packets = play(&mut day, &progress).map_err(failed)?;
@@ -57,10 +57,10 @@ fn check_outputs(args: &DayArgs) -> Result<(), Failure> {
     output::check_all(&outputs, args.force, &[])
 }
 
-fn play(day: &mut Day, progress: &Progress) -> Result<Vec<DayPacket>, Error> {
+fn play(day: &mut Day, progress: &Progress) -> Result<Vec<DayPacket>, ExchangeError> {
     let mut packets = Vec::new();
     while let Some(packet) = day.next_packet()? {
-        progress.add(u64::from(packet.channel == Channel::Updates));
+        progress.add(u64::from(packet.channel == DayChannel::Updates));
         packets.push(packet);
     }
     Ok(packets)
@@ -69,20 +69,20 @@ fn play(day: &mut Day, progress: &Progress) -> Result<Vec<DayPacket>, Error> {
 /// Line A, line B if requested, snapshots and definitions, each with its address.
 fn lines<'p>(
     args: &DayArgs,
-    addresses: &Addresses,
+    addresses: &DayAddresses,
     packets: &'p [DayPacket],
     other: &'p [DayPacket],
 ) -> Vec<(SocketAddrV4, ScheduledLine<'p>)> {
     let mut lines = Vec::new();
     for (index, address) in addresses.lines.into_iter().enumerate() {
         let Some(address) = address else { continue };
-        let other = if index == 1 { of(other, Channel::Updates) } else { Vec::new() };
-        let (packets, faults) = (of(packets, Channel::Updates), args.line_faults(index));
+        let other = if index == 1 { of(other, DayChannel::Updates) } else { Vec::new() };
+        let (packets, faults) = (of(packets, DayChannel::Updates), args.line_faults(index));
         lines.push((address, ScheduledLine { packets, other, faults }));
     }
     let beside = [
-        (addresses.snapshots, Channel::Snapshots, args.snapshot_faults()),
-        (addresses.instruments, Channel::Instruments, Faults::default()),
+        (addresses.snapshots, DayChannel::Snapshots, args.snapshot_faults()),
+        (addresses.instruments, DayChannel::Instruments, Faults::default()),
     ];
     lines.extend(beside.into_iter().map(|(address, channel, faults)| {
         let packets = of(packets, channel);
@@ -91,7 +91,7 @@ fn lines<'p>(
     lines
 }
 
-fn of(packets: &[DayPacket], channel: Channel) -> Vec<Sent<'_>> {
+fn of(packets: &[DayPacket], channel: DayChannel) -> Vec<SentPacket<'_>> {
     let packets = packets.iter().filter(|packet| packet.channel == channel);
-    packets.map(|packet| Sent { sent_ns: packet.sent_ns, bytes: &packet.bytes }).collect()
+    packets.map(|packet| SentPacket { sent_ns: packet.sent_ns, bytes: &packet.bytes }).collect()
 }

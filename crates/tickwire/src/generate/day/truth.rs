@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use tickwire_exchange::TrueBook;
-use tickwire_exchange::day::{BookKind, Day};
+use tickwire_exchange::day::{Day, DayBookKind};
 use tickwire_feed::book::Level;
 
 /// Writes one line per book, ordered by name; outright books precede implied ones.
@@ -20,7 +20,7 @@ pub fn write(path: &Path, day: &Day, time_ns: u64) -> Result<(), Failure> {
 
 /// Returns the lines of all books, ordered by name; outright books precede implied ones.
 pub fn lines(day: &Day, time_ns: u64) -> Vec<Value> {
-    let kinds = [(BookKind::Outright, "outright"), (BookKind::Implied, "implied")];
+    let kinds = [(DayBookKind::Outright, "outright"), (DayBookKind::Implied, "implied")];
     let of = |name: &std::sync::Arc<str>| {
         let books = kinds.map(|(kind, label)| (label, day.truth().book(name, kind)));
         let books = books.into_iter().filter_map(|(label, book)| Some((label, book?)));

@@ -12,7 +12,7 @@ const CYCLES_PER_STEP: f64 = 4.0;
 const RUNS: u32 = 40;
 
 /// Properties of the machine on which the figures depend.
-pub struct Machine {
+pub struct MachineProperties {
     /// Name of the CPU.
     pub cpu: String,
     /// Measured clock frequency of a core under load.
@@ -21,7 +21,7 @@ pub struct Machine {
     pub commit: &'static str,
 }
 
-impl Machine {
+impl MachineProperties {
     /// Measures and describes this machine.
     pub fn look() -> Self {
         Self { cpu: cpu(), clock_ghz: clock_ghz(), commit: env!("TICKWIRE_COMMIT") }

@@ -11,8 +11,8 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
 use crate::output;
-use crate::units::{Span, span_in};
-use machine::Machine;
+use crate::units::{TimeSpan, span_in};
+use machine::MachineProperties;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trace::Trace;
@@ -27,7 +27,7 @@ const THREADS_MAX: u16 = 256;
 /// alternately, and the shortest pass of each is reported. The encoder's time is the time of
 /// decoding and re-encoding minus that of decoding.
 #[derive(Debug, clap::Args)]
-pub struct BenchArgs {
+pub struct OpraBenchArgs {
     #[command(flatten)]
     input: InputArgs,
     /// Messages to generate if no file is given
@@ -41,7 +41,7 @@ pub struct BenchArgs {
     threads: u16,
     /// Time to measure, for all cases together
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span_in("0"..="24h"))]
-    time: Span,
+    time: TimeSpan,
     /// Write the figures to this file as a JSON list; with - to standard output, without the tables
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -67,7 +67,7 @@ pub struct BenchArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &OpraBenchArgs) -> Result<Outcome, Failure> {
     if let (Some(name), Some(passes)) = (&args.block, args.passes) {
         analysis::run_block(name, passes)?;
         return Ok(Outcome::Clean);
@@ -80,7 +80,7 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let mut contestants = rates::contestants(&threads);
     let time = args.time.duration();
     rates::measure(&mut contestants, &trace, time)?;
-    let machine = Machine::look();
+    let machine = MachineProperties::look();
     let rows = report::rows(&contestants);
     let mut text = format!("{}\n{}", heading(&trace, &machine), report::table(&rows, &trace));
     let mut list = report::json(&rows, &trace, &machine);
@@ -111,7 +111,7 @@ fn write_to(path: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn heading(trace: &Trace, machine: &Machine) -> String {
+fn heading(trace: &Trace, machine: &MachineProperties) -> String {
     format!(
         "{}: {} messages in {} packets, {} bytes\n{}, core clock {:.2} GHz, commit {}\n",
         trace.name,

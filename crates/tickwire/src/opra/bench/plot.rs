@@ -1,14 +1,14 @@
 //! The chart of decoding times: one group per decoder, one bar per number of threads.
 
-use super::report::Row;
+use super::report::OpraBenchRow;
 use super::trace::Trace;
 use crate::bench::plot::{BarSeries, Bars, Family, SHADES};
 
 /// Returns the bars of all decoders.
 ///
 /// With more numbers of threads than the chart can distinguish, it shows the least, the middle and the most.
-pub fn of(rows: &[Row], trace: &Trace) -> Bars {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.is_decoder()).collect();
+pub fn of(rows: &[OpraBenchRow], trace: &Trace) -> Bars {
+    let rows: Vec<&OpraBenchRow> = rows.iter().filter(|row| row.is_decoder()).collect();
     let mut threads: Vec<usize> = rows.iter().map(|row| row.threads).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -53,8 +53,8 @@ fn in_words(decoder: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn row(name: &str, threads: usize, ns: f64) -> Row {
-        Row { name: name.to_owned(), threads, ns, passes: 1 }
+    fn row(name: &str, threads: usize, ns: f64) -> OpraBenchRow {
+        OpraBenchRow { name: name.to_owned(), threads, ns, passes: 1 }
     }
 
     fn trace() -> Trace {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn many_numbers_of_threads_are_three() {
-        let rows: Vec<Row> =
+        let rows: Vec<OpraBenchRow> =
             (1..=8).map(|threads| row("reference", threads, 8e6 / threads as f64)).collect();
         let bars = of(&rows, &trace());
         let names: Vec<&str> = bars.series.iter().map(|series| series.name.as_str()).collect();

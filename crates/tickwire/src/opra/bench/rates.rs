@@ -3,12 +3,12 @@
 
 use super::trace::{Trace, digest};
 use crate::failure::Failure;
-use crate::opra::decoder::{Decoder, DecoderName};
+use crate::opra::decoder::{DecoderName, OpraDecoder};
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
-use tickwire_opra::{Decode, EncodeError, Encoder, Message, Version, bottom_up};
+use tickwire_opra::{Decode, OpraEncodeError, OpraEncoder, OpraMessage, OpraVersion, bottom_up};
 
 /// Passes over the trace that threads make between two clock reads: enough to make the time to start them
 /// negligible.
@@ -16,7 +16,7 @@ const PASSES_OF_THREADS: u32 = 4;
 
 /// Measured work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum MeasuredWork {
     /// Packets to messages.
     Decode(DecoderName),
     /// Decodes packets and encodes their messages again.
@@ -26,7 +26,7 @@ pub enum Work {
 /// A kind of work on a number of threads, and its shortest time so far.
 pub struct Contestant {
     /// The work.
-    pub work: Work,
+    pub work: MeasuredWork,
     /// Number of threads.
     pub threads: usize,
     /// Time for the whole trace, the shortest of all passes.
@@ -38,7 +38,8 @@ pub struct Contestant {
 /// Every kind of work that this CPU can run, for each number of threads.
 pub fn contestants(threads: &[usize]) -> Vec<Contestant> {
     let decoders = DecoderName::DISTINCT.into_iter().filter(|name| name.available().is_some());
-    let works: Vec<Work> = decoders.map(Work::Decode).chain([Work::Transcode]).collect();
+    let works: Vec<MeasuredWork> =
+        decoders.map(MeasuredWork::Decode).chain([MeasuredWork::Transcode]).collect();
     let new = |threads: usize| {
         let contestant =
             move |work| Contestant { work, threads, shortest: Duration::MAX, passes: 0 };
@@ -86,17 +87,22 @@ pub fn measure(
 }
 
 /// One pass over all packets on this thread.
-fn pass(work: Work, packets: &[Vec<u8>]) -> Result<Duration, Failure> {
-    let mut worker = Worker::new(work)?;
+fn pass(work: MeasuredWork, packets: &[Vec<u8>]) -> Result<Duration, Failure> {
+    let mut worker = RateWorker::new(work)?;
     let start = Instant::now();
     worker.run(packets);
     Ok(start.elapsed())
 }
 
 /// The mean time of a pass over all packets by several threads, each with a part of the packets.
-fn pass_on_threads(work: Work, packets: &[Vec<u8>], threads: usize) -> Result<Duration, Failure> {
+fn pass_on_threads(
+    work: MeasuredWork,
+    packets: &[Vec<u8>],
+    threads: usize,
+) -> Result<Duration, Failure> {
     let parts: Vec<&[Vec<u8>]> = packets.chunks(packets.len().div_ceil(threads).max(1)).collect();
-    let workers: Result<Vec<Worker>, Failure> = parts.iter().map(|_| Worker::new(work)).collect();
+    let workers: Result<Vec<RateWorker>, Failure> =
+        parts.iter().map(|_| RateWorker::new(work)).collect();
     let barrier = Barrier::new(parts.len());
     let (start, end) = thread::scope(|scope| {
         let barrier = &barrier;
@@ -118,18 +124,18 @@ fn pass_on_threads(work: Work, packets: &[Vec<u8>], threads: usize) -> Result<Du
 }
 
 /// State of a thread.
-enum Worker {
-    Decode(Decoder),
-    Transcode(Box<(bottom_up::Decoder, Encoder)>),
+enum RateWorker {
+    Decode(OpraDecoder),
+    Transcode(Box<(bottom_up::BottomUpDecoder, OpraEncoder)>),
 }
 
-impl Worker {
-    fn new(work: Work) -> Result<Self, Failure> {
+impl RateWorker {
+    fn new(work: MeasuredWork) -> Result<Self, Failure> {
         Ok(match work {
-            Work::Decode(name) => Self::Decode(name.decoder()?),
-            Work::Transcode => {
-                let encoder = Encoder::new(Version::V2);
-                Self::Transcode(Box::new((bottom_up::Decoder::new(), encoder)))
+            MeasuredWork::Decode(name) => Self::Decode(name.decoder()?),
+            MeasuredWork::Transcode => {
+                let encoder = OpraEncoder::new(OpraVersion::V2);
+                Self::Transcode(Box::new((bottom_up::BottomUpDecoder::new(), encoder)))
             }
         })
     }
@@ -137,9 +143,9 @@ impl Worker {
     /// Errors are ignored: the trace has been decoded before.
     fn run(&mut self, packets: &[Vec<u8>]) {
         match self {
-            Self::Decode(Decoder::Reference(decoder)) => decode(&mut **decoder, packets),
-            Self::Decode(Decoder::BottomUp(decoder)) => decode(&mut **decoder, packets),
-            Self::Decode(Decoder::Grammar(decoder)) => decode(&mut **decoder, packets),
+            Self::Decode(OpraDecoder::Reference(decoder)) => decode(&mut **decoder, packets),
+            Self::Decode(OpraDecoder::BottomUp(decoder)) => decode(&mut **decoder, packets),
+            Self::Decode(OpraDecoder::Grammar(decoder)) => decode(&mut **decoder, packets),
             Self::Transcode(pair) => {
                 let (decoder, encoder) = &mut **pair;
                 transcode(decoder, encoder, packets);
@@ -162,11 +168,15 @@ pub fn decode(decoder: &mut impl Decode, packets: &[Vec<u8>]) {
     }
 }
 
-fn transcode(decoder: &mut bottom_up::Decoder, encoder: &mut Encoder, packets: &[Vec<u8>]) {
+fn transcode(
+    decoder: &mut bottom_up::BottomUpDecoder,
+    encoder: &mut OpraEncoder,
+    packets: &[Vec<u8>],
+) {
     for packet in packets {
         encoder.begin(1);
-        let push = |message: Message<'_>| {
-            let pushed: Result<(), EncodeError> = encoder.push(black_box(&message));
+        let push = |message: OpraMessage<'_>| {
+            let pushed: Result<(), OpraEncodeError> = encoder.push(black_box(&message));
             _ = black_box(pushed);
         };
         _ = black_box(decoder.decode_packet(packet, push));

@@ -1,14 +1,14 @@
 //! Report of the measurements, as a table and as JSON.
 
-use super::machine::Machine;
-use super::rates::{Contestant, Work};
+use super::machine::MachineProperties;
+use super::rates::{Contestant, MeasuredWork};
 use super::trace::Trace;
 use crate::opra::decoder::DecoderName;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use serde_json::{Value, json};
 
 /// One measured kind of work.
-pub struct Row {
+pub struct OpraBenchRow {
     /// Name of the decoder, or `encoder` or `transcode`.
     pub name: String,
     /// Number of threads.
@@ -20,19 +20,24 @@ pub struct Row {
 }
 
 /// The rows of all contestants. The encoding time is the transcoding time minus the decoding time.
-pub fn rows(contestants: &[Contestant]) -> Vec<Row> {
+pub fn rows(contestants: &[Contestant]) -> Vec<OpraBenchRow> {
     let mut rows = Vec::new();
     for contestant in contestants {
         let ns = contestant.shortest.as_nanos() as f64;
         let &Contestant { threads, passes, .. } = contestant;
         match contestant.work {
-            Work::Decode(name) => {
-                rows.push(Row { name: name.to_string(), threads, ns, passes });
+            MeasuredWork::Decode(name) => {
+                rows.push(OpraBenchRow { name: name.to_string(), threads, ns, passes });
             }
-            Work::Transcode => {
+            MeasuredWork::Transcode => {
                 let decoding = decoding(contestants, threads);
-                rows.push(Row { name: ENCODER.to_owned(), threads, ns: ns - decoding, passes });
-                rows.push(Row { name: TRANSCODE.to_owned(), threads, ns, passes });
+                rows.push(OpraBenchRow {
+                    name: ENCODER.to_owned(),
+                    threads,
+                    ns: ns - decoding,
+                    passes,
+                });
+                rows.push(OpraBenchRow { name: TRANSCODE.to_owned(), threads, ns, passes });
             }
         }
     }
@@ -42,7 +47,7 @@ pub fn rows(contestants: &[Contestant]) -> Vec<Row> {
 /// The time of the fastest decoder, which transcoding uses.
 fn decoding(contestants: &[Contestant], threads: usize) -> f64 {
     let time_of = |name: DecoderName| {
-        let is_it = |c: &&Contestant| c.threads == threads && c.work == Work::Decode(name);
+        let is_it = |c: &&Contestant| c.threads == threads && c.work == MeasuredWork::Decode(name);
         contestants.iter().find(is_it).map(|contestant| contestant.shortest.as_nanos() as f64)
     };
     let wide = time_of(DecoderName::BottomUpAvx512);
@@ -54,7 +59,7 @@ const ENCODER: &str = "encoder";
 /// Row name of decoding and re-encoding.
 const TRANSCODE: &str = "transcode";
 
-impl Row {
+impl OpraBenchRow {
     /// True if the row is that of a decoder.
     pub fn is_decoder(&self) -> bool {
         self.name != ENCODER && self.name != TRANSCODE
@@ -72,8 +77,8 @@ impl Row {
 }
 
 /// The rows as a table.
-pub fn table(rows: &[Row], trace: &Trace) -> String {
-    let mut table = Table::new(&[
+pub fn table(rows: &[OpraBenchRow], trace: &Trace) -> String {
+    let mut table = TextTable::new(&[
         ("decoder", Align::Left),
         ("threads", Align::Right),
         ("ns/message", Align::Right),
@@ -97,8 +102,8 @@ pub fn table(rows: &[Row], trace: &Trace) -> String {
 }
 
 /// The rows as a list of objects.
-pub fn json(rows: &[Row], trace: &Trace, machine: &Machine) -> Vec<Value> {
-    let object = |row: &Row| {
+pub fn json(rows: &[OpraBenchRow], trace: &Trace, machine: &MachineProperties) -> Vec<Value> {
+    let object = |row: &OpraBenchRow| {
         json!({
             "decoder": row.name,
             "threads": row.threads,

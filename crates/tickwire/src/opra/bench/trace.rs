@@ -1,12 +1,14 @@
 //! The packets of the measurements.
 
-use super::BenchArgs;
+use super::OpraBenchArgs;
 use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
-use tickwire_feed::capture::Kind;
-use tickwire_opra::generate::Generator;
-use tickwire_opra::{Decode, Field, Kind as FieldKind, Message, Version, reference};
+use tickwire_feed::capture::CaptureKind;
+use tickwire_opra::generate::OpraGenerator;
+use tickwire_opra::{
+    Decode, Field, OpraFieldKind as FieldKind, OpraMessage, OpraVersion, reference,
+};
 
 /// Longest trace that is read, in bytes: it is kept in memory.
 const BYTES_MAX: u64 = 1 << 30;
@@ -27,7 +29,7 @@ pub struct Trace {
 
 impl Trace {
     /// Loads the trace that the command line names and decodes it once with the reference decoder.
-    pub fn load(args: &BenchArgs) -> Result<Self, Failure> {
+    pub fn load(args: &OpraBenchArgs) -> Result<Self, Failure> {
         let (name, packets) = match args.input.path() {
             Some(path) => (files::name_of(path), read(args)?),
             None => {
@@ -35,7 +37,7 @@ impl Trace {
                 (name, generated(args.messages, args.seed)?)
             }
         };
-        let (messages, digest) = digest(&mut reference::Decoder::new(), &packets)?;
+        let (messages, digest) = digest(&mut reference::ReferenceDecoder::new(), &packets)?;
         if messages == 0 {
             return Err(Failure::Data(format!("{name}: no messages")));
         }
@@ -45,8 +47,8 @@ impl Trace {
 }
 
 fn generated(messages: u64, seed: u64) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut generator = Generator::new(Version::V2, seed);
-    let mut decoder = reference::Decoder::new();
+    let mut generator = OpraGenerator::new(OpraVersion::V2, seed);
+    let mut decoder = reference::ReferenceDecoder::new();
     let (mut packets, mut made) = (Vec::new(), 0);
     while made < messages {
         let packet = generator.packet().map_err(|error| Failure::Data(error.to_string()))?;
@@ -57,9 +59,9 @@ fn generated(messages: u64, seed: u64) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(packets)
 }
 
-fn read(args: &BenchArgs) -> Result<Vec<Vec<u8>>, Failure> {
+fn read(args: &OpraBenchArgs) -> Result<Vec<Vec<u8>>, Failure> {
     let mut reader = args.input.open(&Progress::none())?;
-    if reader.kind() == Kind::Stream {
+    if reader.kind() == CaptureKind::Stream {
         return Err(Failure::Usage("a raw file is one packet: name a capture".to_owned()));
     }
     let (mut packets, mut bytes) = (Vec::new(), 0);
@@ -92,7 +94,7 @@ pub fn digest(decoder: &mut impl Decode, packets: &[Vec<u8>]) -> Result<(u64, u6
     Ok((messages, sum))
 }
 
-fn message_digest(message: &Message<'_>) -> u64 {
+fn message_digest(message: &OpraMessage<'_>) -> u64 {
     let mut sum = message.fields() ^ message.changed().rotate_left(7);
     for field in Field::ALL.into_iter().filter(|field| message.has(*field)) {
         let value = match field.kind(message.version()) {

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Command, CommandLine};
 use crate::failure::Failure;
-use crate::receive::described::Described;
+use crate::receive::described::DescribedChannel;
 use clap::Parser;
 use std::path::PathBuf;
 use tickwire_feed::arbiter::UnexpectedPolicy;
@@ -76,7 +76,7 @@ fn options(name: &str, key: &str, flags: &str) -> Result<HandlerOptions, Failure
     let channels = args.of_channels();
     std::fs::remove_dir_all(&directory).expect("the directory is removed");
     let channel = channels?.pop().expect("a channel");
-    Described::new(channel, 0).map(|described| described.options)
+    DescribedChannel::new(channel, 0).map(|described| described.options)
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Report of one channel.
 
 use super::hints::{StaleFacts, hold_hint, silence_hints};
-use super::line::Line;
+use super::line::LineReport;
 use super::times::{time_cells, time_json};
 use crate::failure::Failure;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use std::io::Write;
 use tickwire_feed::arbiter::{HoldNeeded, LineCounters};
 use tickwire_feed::capture::CaptureDriver;
 use tickwire_feed::counted;
-use tickwire_feed::handler::{HandlerCounters, HandlerView, Source};
+use tickwire_feed::handler::{FeedLine, HandlerCounters, HandlerView};
 use tickwire_feed::recovery::StaleReason;
 use tickwire_feed::replay::ReplayCounters;
-use tickwire_net::histogram::Summary;
+use tickwire_net::histogram::LatencySummary;
 use tickwire_net::log::EventCounters;
 use tickwire_net::multicast::Receiver;
 use tickwire_net::tcp_replay::TcpReplay;
@@ -25,7 +25,7 @@ pub enum Inputs<'r> {
     /// Sockets.
     Sockets {
         /// The lines with their sockets.
-        lines: Vec<(Source, &'r Receiver)>,
+        lines: Vec<(FeedLine, &'r Receiver)>,
         /// Decoding times.
         decoding: &'r Histogram<u64>,
         /// One message and one packet in this many were measured.
@@ -39,12 +39,12 @@ pub enum Inputs<'r> {
 pub struct ChannelReport<'r> {
     /// Name of the channel if several are received.
     name: Option<&'r str>,
-    lines: Vec<Line>,
+    lines: Vec<LineReport>,
     handler: HandlerView<'r>,
     events: EventCounters,
     /// Counters of the replay service, if there is one, and gaps that were not requested.
     replay: Option<(ReplayCounters, u64)>,
-    decoding: Option<Summary>,
+    decoding: Option<LatencySummary>,
     /// One message and one packet in this many were measured.
     measure_every: u32,
     fresh_books: usize,
@@ -66,16 +66,16 @@ impl<'r> ChannelReport<'r> {
         let (fresh_books, stale_books) = handler.recovery.states();
         let (lines, decoding) = match inputs {
             Inputs::Sockets { lines, decoding, measure_every } => {
-                let line = |(source, socket)| Line::of_socket(source, socket, &handler);
+                let line = |(source, socket)| LineReport::of_socket(source, socket, &handler);
                 let lines = lines.into_iter().map(line).collect();
-                (lines, Some((Summary::from(decoding), measure_every)))
+                (lines, Some((LatencySummary::from(decoding), measure_every)))
             }
             Inputs::Captures(driver) => {
-                let lines = driver.counters().map(|(source, counters)| Line {
+                let lines = driver.counters().map(|(source, counters)| LineReport {
                     packets: counters.packets,
                     bytes: counters.bytes,
                     truncated: counters.truncated,
-                    ..Line::new(source, &handler)
+                    ..LineReport::new(source, &handler)
                 });
                 (lines.collect(), None)
             }
@@ -123,7 +123,7 @@ impl<'r> ChannelReport<'r> {
         let counters = self.handler.counters;
         let replacements = self.lines.iter().filter_map(|line| line.arbitrated.as_ref());
         let replacements: u64 = replacements.map(|line| line.replacement).sum();
-        let malformed: u64 = self.lines.iter().map(Line::malformed).sum();
+        let malformed: u64 = self.lines.iter().map(LineReport::malformed).sum();
         counters.messages.undecodable.saturating_sub(replacements)
             + counters.snapshots.undecodable
             + counters.definitions.undecodable
@@ -162,10 +162,10 @@ impl<'r> ChannelReport<'r> {
         Ok(())
     }
 
-    fn times_table(&self) -> Table {
+    fn times_table(&self) -> TextTable {
         let names = ["count", "mean", "stdev", "p50", "p99", "p99.9", "max"];
         let right = names.map(|name| (name, Align::Right));
-        let mut times = Table::new(&[&[("time in us", Align::Left)][..], &right].concat());
+        let mut times = TextTable::new(&[&[("time in us", Align::Left)][..], &right].concat());
         for line in &self.lines {
             if let Some(socket) = &line.socket {
                 times.row(time_cells(&format!("in the kernel, {}", line.source), &socket.delay));
@@ -177,7 +177,7 @@ impl<'r> ChannelReport<'r> {
         times
     }
 
-    fn lines_table(&self) -> Table {
+    fn lines_table(&self) -> TextTable {
         let names = [
             "received",
             "first",
@@ -194,7 +194,7 @@ impl<'r> ChannelReport<'r> {
             "dropped",
         ];
         let right = names.map(|name| (name, Align::Right));
-        let mut table = Table::new(&[&[("line", Align::Left)][..], &right].concat());
+        let mut table = TextTable::new(&[&[("line", Align::Left)][..], &right].concat());
         for line in &self.lines {
             let arbitrated = |count: fn(&LineCounters) -> u64| {
                 line.arbitrated.as_ref().map_or("-".to_owned(), |line| count(line).to_string())
@@ -319,7 +319,10 @@ impl<'r> ChannelReport<'r> {
         let arbiter = self.handler.arbiter;
         StaleFacts {
             books: self.stale_books,
-            has_snapshots: self.lines.iter().any(|line| matches!(line.source, Source::Snapshot(_))),
+            has_snapshots: self
+                .lines
+                .iter()
+                .any(|line| matches!(line.source, FeedLine::Snapshot(_))),
             snapshots: self.handler.counters.snapshots.decoded,
             packets: arbiter.counters().delivered,
             awaited: self.handler.recovery.awaited(),
@@ -368,7 +371,7 @@ impl<'r> ChannelReport<'r> {
         let arbiter = self.handler.arbiter.counters();
         let counters = self.handler.counters;
         let recovery = self.handler.recovery.counters();
-        let lines: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
+        let lines: Vec<Value> = self.lines.iter().map(LineReport::to_json).collect();
         let stale = StaleReason::LABELS.into_iter().zip(self.stale_books);
         let stale: Map<String, Value> = stale
             .filter(|(_, books)| *books > 0)

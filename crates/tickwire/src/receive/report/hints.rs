@@ -4,7 +4,7 @@
 use std::time::Duration;
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, HoldNeeded};
 use tickwire_feed::counted;
-use tickwire_feed::handler::Source;
+use tickwire_feed::handler::FeedLine;
 use tickwire_feed::recovery::StaleReason;
 use tickwire_feed_config::HOLD_MAX;
 use tickwire_net::multicast::Endpoint;
@@ -54,8 +54,8 @@ fn time_text(ns: u64) -> String {
 }
 
 /// Returns sentences about lines on which no packet arrived: their addresses, and what to check.
-pub fn silence_hints(silent: &[(Source, Endpoint)]) -> Vec<String> {
-    let line = |(source, endpoint): &(Source, Endpoint)| {
+pub fn silence_hints(silent: &[(FeedLine, Endpoint)]) -> Vec<String> {
+    let line = |(source, endpoint): &(FeedLine, Endpoint)| {
         format!("Nothing arrived on {source}: {endpoint}")
     };
     let mut hints: Vec<String> = silent.iter().map(line).collect();
@@ -202,7 +202,7 @@ mod tests {
     fn silent_lines_are_named_with_what_to_check() {
         use tickwire_feed::arbiter::Line;
         assert!(silence_hints(&[]).is_empty());
-        let a = (Source::Incremental(Line::A), Endpoint::default());
+        let a = (FeedLine::Incremental(Line::A), Endpoint::default());
         let hints = silence_hints(&[a]).join("\n");
         assert!(hints.contains("line A: 224.1.2.133:13014 on 127.0.0.1"), "{hints}");
         assert!(hints.contains("127.0.0.1 has only packets that this host sends"), "{hints}");

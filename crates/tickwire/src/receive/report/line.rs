@@ -3,22 +3,22 @@
 use super::times::time_json;
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::LineCounters;
-use tickwire_feed::handler::{HandlerView, InputCounters, Source};
-use tickwire_net::histogram::Summary;
+use tickwire_feed::handler::{FeedLine, HandlerView, InputCounters};
+use tickwire_net::histogram::LatencySummary;
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverCounters};
 
 /// Counters of a socket.
-pub struct Socket {
+pub struct SocketReport {
     counters: ReceiverCounters,
     receive_buffer_bytes: usize,
     /// Delays from the kernel's time stamp to the handler.
-    pub delay: Summary,
+    pub delay: LatencySummary,
 }
 
 /// Counters of one line.
-pub struct Line {
+pub struct LineReport {
     /// The line.
-    pub source: Source,
+    pub source: FeedLine,
     /// Packets.
     pub packets: u64,
     /// Bytes of the packets.
@@ -28,20 +28,20 @@ pub struct Line {
     /// Address of its socket.
     pub endpoint: Option<Endpoint>,
     /// Counters of its socket.
-    pub socket: Option<Socket>,
+    pub socket: Option<SocketReport>,
     /// Counters of the handler before arbitration.
     pub input: InputCounters,
     /// Arbiter counters of a line of the incremental feed.
     pub arbitrated: Option<LineCounters>,
 }
 
-impl Line {
+impl LineReport {
     /// Creates the report of a line from the handler's counters.
-    pub fn new(source: Source, handler: &HandlerView<'_>) -> Self {
+    pub fn new(source: FeedLine, handler: &HandlerView<'_>) -> Self {
         let input = *handler.counters.input(source);
         let arbitrated = match source {
-            Source::Incremental(line) => Some(handler.arbiter.line_counters(line)),
-            Source::Definitions(_) | Source::Snapshot(_) => None,
+            FeedLine::Incremental(line) => Some(handler.arbiter.line_counters(line)),
+            FeedLine::Definitions(_) | FeedLine::Snapshot(_) => None,
         };
         Self {
             source,
@@ -56,12 +56,12 @@ impl Line {
     }
 
     /// Adds the counters of the line's socket.
-    pub fn of_socket(source: Source, receiver: &Receiver, handler: &HandlerView<'_>) -> Self {
+    pub fn of_socket(source: FeedLine, receiver: &Receiver, handler: &HandlerView<'_>) -> Self {
         let counters = receiver.counters();
-        let socket = Socket {
+        let socket = SocketReport {
             counters,
             receive_buffer_bytes: receiver.receive_buffer_bytes(),
-            delay: Summary::from(receiver.delays()),
+            delay: LatencySummary::from(receiver.delays()),
         };
         let (packets, bytes) = (counters.packets, counters.bytes);
         let endpoint = Some(receiver.endpoint());

@@ -9,7 +9,7 @@ mod times;
 pub use channel::{ChannelReport, Inputs};
 pub use hints::{hold_hint, silence_hints};
 
-use super::sink::End;
+use super::sink::ReceptionEnd;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{recorded_json, recorded_text};
@@ -22,19 +22,19 @@ use tickwire_net::process::resident_bytes;
 use tickwire_net::record::RecordCounters;
 
 /// All counters of a reception.
-pub struct Report<'r> {
+pub struct ReceiveReport<'r> {
     channels: Vec<ChannelReport<'r>>,
     others: Option<&'r OtherPackets>,
-    end: Option<End>,
+    end: Option<ReceptionEnd>,
     resident_bytes: [Option<u64>; 2],
     recordings: Vec<RecordCounters>,
 }
 
-impl<'r> Report<'r> {
+impl<'r> ReceiveReport<'r> {
     /// Creates the report of all channels; `resident_at_start` is the memory in use at the start.
     pub fn new(
         channels: Vec<ChannelReport<'r>>,
-        end: Option<End>,
+        end: Option<ReceptionEnd>,
         resident_at_start: Option<u64>,
     ) -> Self {
         let resident_bytes = [resident_at_start, resident_bytes()];
@@ -123,10 +123,10 @@ impl<'r> Report<'r> {
         let [at_start, at_end] = self.resident_bytes;
         value["resident_bytes"] = json!({ "start": at_start, "end": at_end });
         value["end"] = match self.end {
-            Some(End::Done) => "done",
-            Some(End::Idle) => "idle",
-            Some(End::Messages) => "messages",
-            Some(End::Captures) => "captures",
+            Some(ReceptionEnd::Done) => "done",
+            Some(ReceptionEnd::Idle) => "idle",
+            Some(ReceptionEnd::Messages) => "messages",
+            Some(ReceptionEnd::Captures) => "captures",
             None => "signal",
         }
         .into();

@@ -1,10 +1,10 @@
 //! Times in microseconds.
 
 use serde_json::{Value, json};
-use tickwire_net::histogram::Summary;
+use tickwire_net::histogram::LatencySummary;
 
 /// The cells of a row of times.
-pub fn time_cells(name: &str, summary: &Summary) -> Vec<String> {
+pub fn time_cells(name: &str, summary: &LatencySummary) -> Vec<String> {
     let micros = |ns: f64| format!("{:.2}", ns / 1e3);
     vec![
         name.to_owned(),
@@ -19,7 +19,7 @@ pub fn time_cells(name: &str, summary: &Summary) -> Vec<String> {
 }
 
 /// Times as JSON.
-pub fn time_json(summary: &Summary) -> Value {
+pub fn time_json(summary: &LatencySummary) -> Value {
     json!({
         "count": summary.count,
         "mean": summary.mean_ns / 1e3,

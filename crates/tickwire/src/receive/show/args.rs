@@ -1,7 +1,7 @@
 //! Selection and format of the output.
 
 use crate::failure::Failure;
-use crate::units::Span;
+use crate::units::TimeSpan;
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub struct ShowArgs {
     /// Write these to standard output: messages, books, best prices, trades, or events such as gaps
     /// and books that become fresh or stale. The table then goes to standard error.
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',', help_heading = "Output")]
-    show: Vec<Shown>,
+    show: Vec<OutputKind>,
     /// Output format. Default: text on a terminal, else jsonl.
     #[arg(long, value_name = "FORM", requires = "show", help_heading = "Output")]
     format: Option<ShowFormat>,
@@ -43,12 +43,12 @@ pub struct ShowArgs {
     /// trades.part2.parquet.
     #[arg(long, value_name = "TIME", default_value = "10m", requires = "tables")]
     #[arg(help_heading = "Output")]
-    tables_rotate_time: Span,
+    tables_rotate_time: TimeSpan,
 }
 
 /// The kinds of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Shown {
+pub enum OutputKind {
     /// Messages as `decode` writes them, with receive time and line.
     Messages,
     /// Whole books, at each change of a book or of its state.
@@ -76,7 +76,7 @@ pub enum ShowFormat {
 #[derive(Clone, Debug)]
 pub struct ShowOptions {
     /// Selected kinds of output.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<OutputKind>,
     /// Output format.
     pub format: ShowFormat,
     /// True if standard output is a terminal.
@@ -95,19 +95,19 @@ pub struct ShowOptions {
 
 impl ShowOptions {
     /// True if this is shown.
-    pub fn shows(&self, shown: Shown) -> bool {
+    pub fn shows(&self, shown: OutputKind) -> bool {
         self.shown.contains(&shown)
     }
 
     /// True if books are ladders that are redrawn.
     pub fn draws(&self) -> bool {
         let is_text = self.format == ShowFormat::Text && self.is_terminal && self.tables.is_none();
-        is_text && !self.at_end && self.shown == [Shown::Books]
+        is_text && !self.at_end && self.shown == [OutputKind::Books]
     }
 
     /// Refuses options that cannot be used with several channels.
     pub fn check_several(&self) -> Result<(), Failure> {
-        if self.format == ShowFormat::Csv && self.shows(Shown::Messages) {
+        if self.format == ShowFormat::Csv && self.shows(OutputKind::Messages) {
             return Err(Failure::Usage(
                 "--show messages --format csv: columns are those of one channel's templates; name one \
                  --channel, or use --format jsonl"
@@ -152,10 +152,10 @@ impl ShowArgs {
         if format == ShowFormat::Csv && shown.len() > 1 {
             return wrong("--format csv has one heading: name one kind with --show");
         }
-        if self.fields.is_some() && !shown.contains(&Shown::Messages) {
+        if self.fields.is_some() && !shown.contains(&OutputKind::Messages) {
             return wrong("--fields chooses fields of messages: --show messages");
         }
-        let of_end = shown.iter().all(|shown| matches!(shown, Shown::Books | Shown::Bbo));
+        let of_end = shown.iter().all(|shown| matches!(shown, OutputKind::Books | OutputKind::Bbo));
         if self.at_end && !of_end {
             return wrong("--at-end is for --show books and bbo");
         }

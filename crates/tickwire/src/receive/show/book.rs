@@ -1,11 +1,11 @@
 //! Output formats of a book.
 
-use super::row::{Cell, Printable, Row, push_json_level};
+use super::row::{MemberRow, MemberValue, Printable, push_json_level};
 use std::fmt::Write as _;
 use tickwire_feed::book::{Book, Level, Side};
 use tickwire_feed::market::{BookKind, Definition, Instrument};
 use tickwire_feed::recovery::{Recovery, StaleReason};
-use tickwire_text::json::{Members, push_string, push_unsigned};
+use tickwire_text::json::{ObjectWriter, push_string, push_unsigned};
 
 /// Columns of books as CSV, one row per level.
 pub const BOOK_COLUMNS: [&str; 10] =
@@ -95,21 +95,21 @@ impl<'b> Shot<'b> {
         if self.state.is_ok() { "fresh" } else { "stale" }
     }
 
-    fn head(&self) -> Row {
+    fn head(&self) -> MemberRow {
         vec![
-            ("time", Cell::Number(self.time_ns)),
-            ("instrument", Cell::Text(self.name.to_owned())),
-            ("state", Cell::Text(self.state_name().to_owned())),
-            ("reason", Cell::text(self.state.err().map(|reason| reason.label()))),
-            ("kind", Cell::Text(self.kind.to_owned())),
+            ("time", MemberValue::Number(self.time_ns)),
+            ("instrument", MemberValue::Text(self.name.to_owned())),
+            ("state", MemberValue::Text(self.state_name().to_owned())),
+            ("reason", MemberValue::text(self.state.err().map(|reason| reason.label()))),
+            ("kind", MemberValue::Text(self.kind.to_owned())),
         ]
     }
 
     /// The best levels.
-    pub fn bbo(&self) -> Row {
+    pub fn bbo(&self) -> MemberRow {
         let best = |side| {
-            self.book.best(side).map_or(Cell::Null, |level| {
-                Cell::Level(level.price.to_string(), level.size.to_string(), level.orders)
+            self.book.best(side).map_or(MemberValue::Null, |level| {
+                MemberValue::Level(level.price.to_string(), level.size.to_string(), level.orders)
             })
         };
         let mut row = self.head();
@@ -120,7 +120,7 @@ impl<'b> Shot<'b> {
     /// Appends the fixed JSON form and the properties from definitions. The channel comes first if it is
     /// named.
     pub fn push_json(&self, channel: Option<&str>, out: &mut Vec<u8>) {
-        let mut members = Members::begin(out);
+        let mut members = ObjectWriter::begin(out);
         if let Some(channel) = channel {
             push_string(members.member("channel"), channel);
         }
@@ -153,23 +153,23 @@ impl<'b> Shot<'b> {
     }
 
     /// The rows of its CSV form: one per level, or one without a level if the book is empty.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<MemberRow> {
         let of_side = |(name, side): (&'static str, Side)| {
             let levels = self.book.levels(side).zip(1..);
             levels.map(move |(level, position)| {
                 let mut row = self.head();
                 row.extend([
-                    ("side", Cell::Text(name.to_owned())),
-                    ("level", Cell::Number(position)),
-                    ("price", Cell::Text(level.price.to_string())),
-                    ("size", Cell::Text(level.size.to_string())),
-                    ("orders", Cell::number(level.orders.map(u64::from))),
+                    ("side", MemberValue::Text(name.to_owned())),
+                    ("level", MemberValue::Number(position)),
+                    ("price", MemberValue::Text(level.price.to_string())),
+                    ("size", MemberValue::Text(level.size.to_string())),
+                    ("orders", MemberValue::number(level.orders.map(u64::from))),
                 ]);
                 row
             })
         };
         let sides = [("bid", Side::Bid), ("offer", Side::Offer)];
-        let rows: Vec<Row> = sides.into_iter().flat_map(of_side).collect();
+        let rows: Vec<MemberRow> = sides.into_iter().flat_map(of_side).collect();
         if rows.is_empty() { vec![self.head()] } else { rows }
     }
 
@@ -279,6 +279,6 @@ mod tests {
         let (name, kind) = ("X", BookKind::Implied.name());
         let shot = Shot { time_ns: 0, name, definition: None, state, kind, book: &book };
         assert_eq!(shot.rows(), [shot.head()]);
-        assert_eq!(shot.bbo()[5..], [("bid", Cell::Null), ("offer", Cell::Null)]);
+        assert_eq!(shot.bbo()[5..], [("bid", MemberValue::Null), ("offer", MemberValue::Null)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Output formats of trades and events.
 
-use super::row::{Cell, Row};
+use super::row::{MemberRow, MemberValue};
 use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::book::Side;
 use tickwire_feed::market::{
@@ -46,62 +46,65 @@ pub const EVENT_COLUMNS: [&str; 19] = [
     "expiry",
 ];
 
-fn head(event: &str, time_ns: u64, instrument: Option<&str>) -> Row {
+fn head(event: &str, time_ns: u64, instrument: Option<&str>) -> MemberRow {
     vec![
-        ("event", Cell::Text(event.to_owned())),
-        ("time", Cell::Number(time_ns)),
-        ("instrument", Cell::text(instrument)),
+        ("event", MemberValue::Text(event.to_owned())),
+        ("time", MemberValue::Number(time_ns)),
+        ("instrument", MemberValue::text(instrument)),
     ]
 }
 
 /// Row for lost sequence numbers.
-pub fn gap(time_ns: u64, gap: Gap) -> Row {
+pub fn gap(time_ns: u64, gap: Gap) -> MemberRow {
     let mut row = head("gap", time_ns, None);
-    row.extend([("first", Cell::Number(gap.first)), ("count", Cell::Number(gap.count))]);
+    row.extend([
+        ("first", MemberValue::Number(gap.first)),
+        ("count", MemberValue::Number(gap.count)),
+    ]);
     row
 }
 
 /// Row for a restart of the sequence numbers.
-pub fn reset(time_ns: u64, seq_num: u64) -> Row {
+pub fn reset(time_ns: u64, seq_num: u64) -> MemberRow {
     let mut row = head("reset", time_ns, None);
-    row.push(("seq_num", Cell::Number(seq_num)));
+    row.push(("seq_num", MemberValue::Number(seq_num)));
     row
 }
 
 /// Row for a channel that has been silent on all lines since `since_ns`, or received a packet again.
-pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
+pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> MemberRow {
     let mut row = head(if is_silent { "silent" } else { "heard" }, time_ns, None);
     if is_silent {
-        row.push(("since", Cell::Number(since_ns)));
+        row.push(("since", MemberValue::Number(since_ns)));
     }
     row
 }
 
 /// Row for a line whose copies differ, that was excluded or resumed, or that fell silent or sends again.
 /// Times of the handler plus `epoch_ns` are nanoseconds since 1970.
-pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
+pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> MemberRow {
     let at = |name, time_ns, line| {
         let mut row = head(name, time_ns, None);
-        row.push(("line", Cell::Text(format!("{line:?}"))));
+        row.push(("line", MemberValue::Text(format!("{line:?}"))));
         row
     };
     let of = |name, line| at(name, time_ns, line);
     match event {
         LineEvent::Differing { line, seq_num } => {
             let mut row = of("differing", line);
-            row.push(("seq_num", Cell::Number(*seq_num)));
+            row.push(("seq_num", MemberValue::Number(*seq_num)));
             row
         }
         LineEvent::Excluded { line, reason } => {
             let mut row = of("excluded", line);
-            row.push(("reason", Cell::Text(reason.label().to_owned())));
+            row.push(("reason", MemberValue::Text(reason.label().to_owned())));
             row
         }
         LineEvent::Resumed { line } => of("resumed", line),
         LineEvent::Silent { line, since_ns, at_ns } => {
             let mut row = at("line_silent", at_ns.saturating_add(epoch_ns), line);
             let since_ns = since_ns.map(|since_ns| since_ns.saturating_add(epoch_ns));
-            row.push(("since", Cell::number(since_ns)));
+            row.push(("since", MemberValue::number(since_ns)));
             row
         }
         LineEvent::Heard { line, at_ns } => at("line_heard", at_ns.saturating_add(epoch_ns), line),
@@ -109,21 +112,21 @@ pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
 }
 
 /// Row for a book that became fresh, or stale for a reason.
-pub fn state(time_ns: u64, name: &str, change: &BookChange) -> Row {
+pub fn state(time_ns: u64, name: &str, change: &BookChange) -> MemberRow {
     let (event, reason) = match change.state {
         Ok(()) => ("fresh", None),
         Err(reason) => ("stale", Some(reason.label())),
     };
     let mut row = head(event, time_ns, Some(name));
     row.extend([
-        ("kind", Cell::Text(change.kind.name().to_owned())),
-        ("reason", Cell::text(reason)),
+        ("kind", MemberValue::Text(change.kind.name().to_owned())),
+        ("reason", MemberValue::text(reason)),
     ]);
     row
 }
 
 /// A trade.
-pub fn trade(time_ns: u64, name: &str, trade: &Trade<'_>) -> Row {
+pub fn trade(time_ns: u64, name: &str, trade: &Trade<'_>) -> MemberRow {
     let action = match trade.action {
         TradeAction::New => "new",
         TradeAction::Change => "change",
@@ -137,33 +140,40 @@ pub fn trade(time_ns: u64, name: &str, trade: &Trade<'_>) -> Row {
         (!trade.conditions.is_empty()).then(|| String::from_utf8_lossy(trade.conditions));
     let mut row = head("trade", time_ns, Some(name));
     row.extend([
-        ("action", Cell::Text(action.to_owned())),
-        ("price", Cell::amount(trade.price)),
-        ("size", Cell::amount(trade.size)),
+        ("action", MemberValue::Text(action.to_owned())),
+        ("price", MemberValue::amount(trade.price)),
+        ("size", MemberValue::amount(trade.size)),
     ]);
     row.extend(exchange_time(trade.time));
     row.extend([
-        ("id", Cell::text(trade.id)),
-        ("aggressor", Cell::text(aggressor)),
-        ("conditions", Cell::text(conditions)),
+        ("id", MemberValue::text(trade.id)),
+        ("aggressor", MemberValue::text(aggressor)),
+        ("conditions", MemberValue::text(conditions)),
     ]);
     row
 }
 
-fn exchange_time(time: ExchangeTime) -> [(&'static str, Cell); 2] {
-    [("exchange_date", Cell::number(time.date)), ("exchange_time", Cell::number(time.time))]
+fn exchange_time(time: ExchangeTime) -> [(&'static str, MemberValue); 2] {
+    [
+        ("exchange_date", MemberValue::number(time.date)),
+        ("exchange_time", MemberValue::number(time.time)),
+    ]
 }
 
 /// Row for an event other than a trade, with the name of its instrument; `None` for a trade.
-pub fn event(time_ns: u64, event: &MarketEvent<'_>, instruments: &Instruments) -> Option<Row> {
+pub fn event(
+    time_ns: u64,
+    event: &MarketEvent<'_>,
+    instruments: &Instruments,
+) -> Option<MemberRow> {
     let named = |event, instrument| head(event, time_ns, Some(instruments.name(instrument)));
     Some(match event {
         MarketEvent::Statistic(statistic) => {
             let mut row = named("statistic", statistic.instrument);
             row.extend([
-                ("entry_type", Cell::Text(char::from(statistic.entry_type).to_string())),
-                ("price", Cell::amount(statistic.price)),
-                ("size", Cell::amount(statistic.size)),
+                ("entry_type", MemberValue::Text(char::from(statistic.entry_type).to_string())),
+                ("price", MemberValue::amount(statistic.price)),
+                ("size", MemberValue::amount(statistic.size)),
             ]);
             row.extend(exchange_time(statistic.time));
             row
@@ -173,15 +183,15 @@ pub fn event(time_ns: u64, event: &MarketEvent<'_>, instruments: &Instruments) -
                 StatusScope::Instrument(instrument) => named("status", instrument),
                 StatusScope::Channel => head("status", time_ns, None),
             };
-            row.push(("code", Cell::Number(status.code)));
+            row.push(("code", MemberValue::Number(status.code)));
             row
         }
         MarketEvent::Definition(instrument, definition) => {
             let mut row = named("definition", *instrument);
             row.extend([
-                ("symbol", Cell::text(definition.symbol.as_deref())),
-                ("tick", Cell::amount(definition.tick)),
-                ("expiry", Cell::text(definition.expiry.as_deref())),
+                ("symbol", MemberValue::text(definition.symbol.as_deref())),
+                ("tick", MemberValue::amount(definition.tick)),
+                ("expiry", MemberValue::text(definition.expiry.as_deref())),
             ]);
             row
         }

@@ -1,7 +1,7 @@
 //! Output of messages as they arrive.
 
 use super::args::{ShowFormat, ShowOptions};
-use super::output::Output;
+use super::output::ReceiveOutput;
 use crate::failure::Failure;
 use std::io;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use tickwire_fast::{FieldLayout, FieldValue, Message, Program, Record};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::Delivery;
-use tickwire_text::{Column, Csv, Fields, Header, JsonLines, MessageWriter, Plain};
+use tickwire_text::{Csv, CsvColumn, Fields, Header, JsonLines, MessageWriter, Plain};
 
 /// Columns of messages that precede those of their fields.
-const COLUMNS: [Column; 7] = [
-    Column::Packet,
-    Column::Offset,
-    Column::Time,
-    Column::Line,
-    Column::TemplateId,
-    Column::TemplateName,
-    Column::Entry,
+const COLUMNS: [CsvColumn; 7] = [
+    CsvColumn::Packet,
+    CsvColumn::Offset,
+    CsvColumn::Time,
+    CsvColumn::Line,
+    CsvColumn::TemplateId,
+    CsvColumn::TemplateName,
+    CsvColumn::Entry,
 ];
 
 /// SecurityID (48), Symbol (55) and TradingSessionID (336).
@@ -27,10 +27,10 @@ const INSTRUMENT_TAGS: [u32; 2] = [48, 55];
 const SESSION_TAG: u32 = 336;
 
 /// Writes messages.
-pub struct Messages {
+pub struct MessagePrinter {
     options: ShowOptions,
     channel: Option<String>,
-    out: Output,
+    out: ReceiveOutput,
     /// The program whose messages the writer formats.
     program: Arc<Program>,
     writer: Box<dyn MessageWriter + Send>,
@@ -44,21 +44,21 @@ pub struct Messages {
 
 /// Source of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum MessageSource {
     /// The line on which its packet arrived first.
     Line(Line),
     /// A replay service.
     Replay,
 }
 
-impl Messages {
+impl MessagePrinter {
     /// Creates a writer to `out`.
     pub fn new(
         options: &ShowOptions,
         channel: Option<&str>,
         program: &Arc<Program>,
         framing: &Framing,
-        out: Output,
+        out: ReceiveOutput,
     ) -> Result<Self, Failure> {
         let has_parts = framing.length_field().is_some() || framing.chunk_fields().is_some();
         let preamble = u32::try_from(framing.preamble_bytes()).ok().filter(|_| !has_parts);
@@ -78,7 +78,7 @@ impl Messages {
     fn writer(
         options: &ShowOptions,
         program: &Arc<Program>,
-        out: Output,
+        out: ReceiveOutput,
     ) -> Result<Box<dyn MessageWriter + Send>, Failure> {
         let fields = match &options.fields {
             Some(names) => Fields::named(program, names)
@@ -125,23 +125,23 @@ impl Messages {
         &mut self,
         time_ns: u64,
         delivery: &Delivery,
-        origin: Origin,
+        origin: MessageSource,
         message: &Message,
     ) -> io::Result<()> {
         if !Arc::ptr_eq(message.program(), &self.program) {
             self.set_program(message.program())?;
         }
         let (packet, line) = match origin {
-            Origin::Line(Line::A) => (Some(self.packet_index(delivery)), "A"),
-            Origin::Line(Line::B) => (Some(self.packet_index(delivery)), "B"),
-            Origin::Replay => (None, "replay"),
+            MessageSource::Line(Line::A) => (Some(self.packet_index(delivery)), "A"),
+            MessageSource::Line(Line::B) => (Some(self.packet_index(delivery)), "B"),
+            MessageSource::Replay => (None, "replay"),
         };
         let is_wanted = self.options.instruments.is_empty();
         if !is_wanted && !self.names_wanted(message.root(), None) {
             return Ok(());
         }
         // Replayed messages have no preamble.
-        let preamble = if origin == Origin::Replay { Some(0) } else { self.preamble };
+        let preamble = if origin == MessageSource::Replay { Some(0) } else { self.preamble };
         let header = Header {
             channel: self.channel.as_deref(),
             packet,

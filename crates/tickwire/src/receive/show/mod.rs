@@ -10,18 +10,18 @@ mod output;
 pub mod row;
 mod tables;
 
-pub use args::{ShowArgs, ShowOptions, Shown};
-pub use output::Output;
+pub use args::{OutputKind, ShowArgs, ShowOptions};
+pub use output::ReceiveOutput;
 pub use tables::ShownTables;
 
-use super::sink::Named;
+use super::sink::NamedMessage;
 use crate::failure::Failure;
 use args::{ShowFormat, is_named};
 use book::{BBO_COLUMNS, BOOK_COLUMNS, CONSOLIDATED, Shot, consolidated};
 use event::{EVENT_COLUMNS, TRADE_COLUMNS};
-use message::{Messages, Origin};
-use order::Order;
-use row::{Cell, Row};
+use message::{MessagePrinter, MessageSource};
+use order::ReplayReorderer;
+use row::{MemberRow, MemberValue};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -37,14 +37,14 @@ use tickwire_feed::recovery::{BookChange, Recovery};
 const CHANNEL: &str = "channel";
 
 /// Writes the messages, books and events of a channel to standard output.
-pub struct Printer {
+pub struct ChannelPrinter {
     options: ShowOptions,
     /// Name of the channel if several are received.
     channel: Option<String>,
-    out: Output,
-    messages: Option<Messages>,
+    out: ReceiveOutput,
+    messages: Option<MessagePrinter>,
     /// Buffer of messages before reordering, and the reordering, if lost messages are replayed.
-    order: Option<(Output, Order)>,
+    order: Option<(ReceiveOutput, ReplayReorderer)>,
     /// Buffer for converting a message of generated code.
     copy: MessageBuilder,
     limits: Limits,
@@ -79,7 +79,7 @@ struct BookMemory {
     /// Time of its last change, in nanoseconds since 1970.
     changed_ns: u64,
     /// The best prices shown last, without time.
-    bbo: Row,
+    bbo: MemberRow,
     /// The consolidated book shown last, without time.
     shown: Vec<u8>,
 }
@@ -112,20 +112,21 @@ impl ShownKinds {
     }
 }
 
-impl Printer {
+impl ChannelPrinter {
     /// Creates a printer of a feed to `out`. `epoch_ns` is added to the times of the handler.
     pub fn new(
         options: ShowOptions,
         channel: Option<&str>,
-        out: Output,
+        out: ReceiveOutput,
         feed: &ShownFeed<'_>,
         epoch_ns: u64,
     ) -> Result<Self, Failure> {
         let ShownFeed { program, framing, limits, replays, kinds } = feed;
-        let order = replays.then(<(Output, Order)>::default);
+        let order = replays.then(<(ReceiveOutput, ReplayReorderer)>::default);
         let to = order.as_ref().map_or_else(|| out.clone(), |(text, _)| text.clone());
-        let messages = options.shows(Shown::Messages);
-        let messages = messages.then(|| Messages::new(&options, channel, program, framing, to));
+        let messages = options.shows(OutputKind::Messages);
+        let messages =
+            messages.then(|| MessagePrinter::new(&options, channel, program, framing, to));
         Ok(Self {
             messages: messages.transpose()?,
             order,
@@ -182,18 +183,23 @@ impl Printer {
     }
 
     /// Handles a delivered message.
-    pub fn message<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
+    pub fn message<M: NamedMessage + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
         self.set_time(delivery.received_ns);
-        self.write(delivery, Origin::Line(delivery.line), message);
+        self.write(delivery, MessageSource::Line(delivery.line), message);
     }
 
     /// Handles a message that was replayed.
-    pub fn replayed<M: Named + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
+    pub fn replayed<M: NamedMessage + ?Sized>(&mut self, delivery: &Delivery, message: &M) {
         self.set_time(delivery.received_ns);
-        self.write(delivery, Origin::Replay, message);
+        self.write(delivery, MessageSource::Replay, message);
     }
 
-    fn write<M: Named + ?Sized>(&mut self, delivery: &Delivery, origin: Origin, message: &M) {
+    fn write<M: NamedMessage + ?Sized>(
+        &mut self,
+        delivery: &Delivery,
+        origin: MessageSource,
+        message: &M,
+    ) {
         let Some(messages) = &mut self.messages else { return };
         if !Arc::ptr_eq(message.program(), self.copy.program()) {
             self.copy = MessageBuilder::with_limits(message.program().clone(), self.limits);
@@ -223,7 +229,7 @@ impl Printer {
     }
 
     /// Writes messages that are in order now.
-    fn let_go(&mut self, of: impl FnOnce(&mut Order) -> Vec<u8>) {
+    fn let_go(&mut self, of: impl FnOnce(&mut ReplayReorderer) -> Vec<u8>) {
         if let Some((_, order)) = &mut self.order {
             let ready = of(order);
             self.out.append(|out| out.extend_from_slice(&ready));
@@ -232,31 +238,31 @@ impl Printer {
 
     /// Handles lost sequence numbers.
     pub fn gap(&mut self, gap: Gap) {
-        if self.options.shows(Shown::Events) {
-            self.row(event::gap(self.now_ns, gap), Shown::Events);
+        if self.options.shows(OutputKind::Events) {
+            self.row(event::gap(self.now_ns, gap), OutputKind::Events);
         }
     }
 
     /// Handles a restart of the sequence numbers.
     pub fn reset(&mut self, seq_num: u64) {
-        self.let_go(Order::close_all);
-        if self.options.shows(Shown::Events) {
-            self.row(event::reset(self.now_ns, seq_num), Shown::Events);
+        self.let_go(ReplayReorderer::close_all);
+        if self.options.shows(OutputKind::Events) {
+            self.row(event::reset(self.now_ns, seq_num), OutputKind::Events);
         }
     }
 
     /// Handles the start of a channel's silence at `since_ns` of the handler, or its end.
     pub fn silence(&mut self, is_silent: bool, since_ns: u64) {
-        if self.options.shows(Shown::Events) {
+        if self.options.shows(OutputKind::Events) {
             let since_ns = since_ns.saturating_add(self.epoch_ns);
-            self.row(event::silence(self.now_ns, is_silent, since_ns), Shown::Events);
+            self.row(event::silence(self.now_ns, is_silent, since_ns), OutputKind::Events);
         }
     }
 
     /// Handles a change of a line's state.
     pub fn line(&mut self, change: &LineEvent) {
-        if self.options.shows(Shown::Events) {
-            self.row(event::line(self.now_ns, self.epoch_ns, change), Shown::Events);
+        if self.options.shows(OutputKind::Events) {
+            self.row(event::line(self.now_ns, self.epoch_ns, change), OutputKind::Events);
         }
     }
 
@@ -267,11 +273,11 @@ impl Printer {
         if !self.options.wants(instruments, change.instrument) {
             return;
         }
-        if change.is_new_state && self.options.shows(Shown::Events) {
+        if change.is_new_state && self.options.shows(OutputKind::Events) {
             let name = instruments.name(change.instrument);
-            self.row(event::state(self.now_ns, name, change), Shown::Events);
+            self.row(event::state(self.now_ns, name, change), OutputKind::Events);
         }
-        if !self.options.shows(Shown::Books) && !self.options.shows(Shown::Bbo) {
+        if !self.options.shows(OutputKind::Books) && !self.options.shows(OutputKind::Bbo) {
             return;
         }
         if self.kinds.shows(change.kind) {
@@ -313,16 +319,16 @@ impl Printer {
             return;
         }
         let Some(shot) = shot else { return };
-        let row = self.options.shows(Shown::Bbo).then(|| shot.bbo());
+        let row = self.options.shows(OutputKind::Bbo).then(|| shot.bbo());
         let changed = row.filter(|row| memory.bbo != row[1..]);
         if let Some(row) = &changed {
             memory.bbo = row[1..].to_vec();
         }
-        if self.options.shows(Shown::Books) {
+        if self.options.shows(OutputKind::Books) {
             self.shot(&shot);
         }
         if let Some(row) = changed {
-            self.row(row, Shown::Bbo);
+            self.row(row, OutputKind::Bbo);
         }
     }
 
@@ -345,14 +351,14 @@ impl Printer {
             return;
         }
         match event {
-            MarketEvent::Trade(trade) if self.options.shows(Shown::Trades) => {
+            MarketEvent::Trade(trade) if self.options.shows(OutputKind::Trades) => {
                 self.trades.shown += 1;
                 let row = event::trade(self.now_ns, instruments.name(trade.instrument), trade);
-                self.row(row, Shown::Trades);
+                self.row(row, OutputKind::Trades);
             }
-            event if self.options.shows(Shown::Events) => {
+            event if self.options.shows(OutputKind::Events) => {
                 if let Some(row) = event::event(self.now_ns, event, instruments) {
-                    self.row(row, Shown::Events);
+                    self.row(row, OutputKind::Events);
                 }
             }
             _ => {}
@@ -361,7 +367,7 @@ impl Printer {
 
     /// Writes the output that is due at the end, and the buffered output.
     pub fn finish(&mut self, recovery: &Recovery) {
-        self.let_go(Order::close_all);
+        self.let_go(ReplayReorderer::close_all);
         self.warn_of_absent(recovery);
         self.warn_of_no_trades();
         if self.options.at_end {
@@ -389,7 +395,7 @@ impl Printer {
     /// Warns if trades were to be shown and none were.
     fn warn_of_no_trades(&self) {
         let Trades { received, shown } = self.trades;
-        if !self.options.shows(Shown::Trades) || shown > 0 {
+        if !self.options.shows(OutputKind::Trades) || shown > 0 {
             return;
         }
         match received {
@@ -426,11 +432,11 @@ impl Printer {
                 Shot::consolidated(recovery, instrument, book, changed_ns(CONSOLIDATED))
             });
             for shot in shots.into_iter().chain([both]).flatten() {
-                if self.options.shows(Shown::Books) {
+                if self.options.shows(OutputKind::Books) {
                     self.shot(&shot);
                 }
-                if self.options.shows(Shown::Bbo) {
-                    self.row(shot.bbo(), Shown::Bbo);
+                if self.options.shows(OutputKind::Bbo) {
+                    self.row(shot.bbo(), OutputKind::Bbo);
                 }
             }
         }
@@ -440,7 +446,7 @@ impl Printer {
         let channel = self.channel.as_deref();
         let written = if self.out.has_tables() {
             let rows = shot.rows().into_iter().map(|row| in_channel(row, channel));
-            self.out.push_rows(Shown::Books, &rows.collect::<Vec<_>>())
+            self.out.push_rows(OutputKind::Books, &rows.collect::<Vec<_>>())
         } else if self.draws {
             self.out.draw(|ladders| ladders.update(channel, shot))
         } else {
@@ -459,7 +465,7 @@ impl Printer {
         self.note(written);
     }
 
-    fn row(&mut self, row: Row, shown: Shown) {
+    fn row(&mut self, row: MemberRow, shown: OutputKind) {
         let format = self.options.format;
         let row = in_channel(row, self.channel.as_deref());
         if self.out.has_tables() {
@@ -477,18 +483,18 @@ impl Printer {
 }
 
 /// Columns of the CSV output; those of messages depend on their templates.
-fn columns(shown: &[Shown]) -> &'static [&'static str] {
+fn columns(shown: &[OutputKind]) -> &'static [&'static str] {
     match shown {
-        [Shown::Books] => &BOOK_COLUMNS,
-        [Shown::Bbo] => &BBO_COLUMNS,
-        [Shown::Trades] => &TRADE_COLUMNS,
-        [Shown::Events] => &EVENT_COLUMNS,
+        [OutputKind::Books] => &BOOK_COLUMNS,
+        [OutputKind::Bbo] => &BBO_COLUMNS,
+        [OutputKind::Trades] => &TRADE_COLUMNS,
+        [OutputKind::Events] => &EVENT_COLUMNS,
         _ => &[],
     }
 }
 
 /// Writes the heading of the CSV output, except for messages.
-pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &Output) {
+pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &ReceiveOutput) {
     let columns = columns(&options.shown);
     if options.format == ShowFormat::Csv && options.tables.is_none() && !columns.is_empty() {
         let channel = has_channels.then_some(CHANNEL);
@@ -498,15 +504,15 @@ pub fn push_heading(options: &ShowOptions, has_channels: bool, out: &Output) {
 }
 
 /// Prepends the channel to a row if several are received.
-fn in_channel(mut row: Row, channel: Option<&str>) -> Row {
+fn in_channel(mut row: MemberRow, channel: Option<&str>) -> MemberRow {
     if let Some(channel) = channel {
-        row.insert(0, (CHANNEL, Cell::Text(channel.to_owned())));
+        row.insert(0, (CHANNEL, MemberValue::Text(channel.to_owned())));
     }
     row
 }
 
 /// Appends a row under its columns, with the channel first if it has one.
-fn push_csv(out: &mut Vec<u8>, row: Row, columns: &[&str]) {
+fn push_csv(out: &mut Vec<u8>, row: MemberRow, columns: &[&str]) {
     let channel = row.first().filter(|(name, _)| *name == CHANNEL).map(|(name, _)| *name);
     let columns: Vec<&str> = channel.into_iter().chain(columns.iter().copied()).collect();
     row::push_csv(out, &row, &columns);

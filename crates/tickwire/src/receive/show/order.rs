@@ -10,21 +10,21 @@ const HELD_BYTES_MAX: usize = 64 << 20;
 const WAIT_NS: u64 = 60_000_000_000;
 
 /// Sequence number of a packet, and the index of a message among those with this number.
-type Place = (u64, usize);
+type OrderKey = (u64, usize);
 
 /// Holds the text of messages after a gap until its replay ends. Beyond the limits of size and time the text
 /// is released, so that messages appear in the order of their arrival.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct ReplayReorderer {
     /// Requested gaps, each with the time of its report.
     open: Vec<(Gap, u64)>,
-    held: BTreeMap<Place, Vec<u8>>,
+    held: BTreeMap<OrderKey, Vec<u8>>,
     held_bytes: usize,
     /// Sequence number of the latest message, used for messages that have none.
     latest: u64,
 }
 
-impl Order {
+impl ReplayReorderer {
     /// Records that a gap was requested.
     pub fn open(&mut self, gap: Gap, now_ns: u64) {
         self.open.push((gap, now_ns));
@@ -86,7 +86,7 @@ mod tests {
         Gap { first, count }
     }
 
-    fn push(order: &mut Order, number: u64, now_ns: u64) -> String {
+    fn push(order: &mut ReplayReorderer, number: u64, now_ns: u64) -> String {
         let text = format!("{number} ");
         String::from_utf8(order.push(Some(number), text.into_bytes(), now_ns)).unwrap()
     }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn messages_behind_a_gap_wait_for_those_that_are_replayed() {
-        let mut order = Order::default();
+        let mut order = ReplayReorderer::default();
         assert_eq!(push(&mut order, 1, 0), "1 ");
         order.open(gap(2, 2), 0);
         order.open(gap(6, 1), 0);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_gap_that_never_ends_is_let_go() {
-        let mut order = Order::default();
+        let mut order = ReplayReorderer::default();
         order.open(gap(2, 1), 5);
         assert_eq!(push(&mut order, 3, 6), "");
         assert_eq!(text(order.expire(4 + WAIT_NS)), "");

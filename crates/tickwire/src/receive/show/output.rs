@@ -1,8 +1,8 @@
 //! Standard output, shared by all channels.
 
 use super::ladder::Ladders;
-use super::row::Row;
-use super::{Shown, ShownTables};
+use super::row::MemberRow;
+use super::{OutputKind, ShownTables};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,24 +11,24 @@ const GATHERED_BYTES: usize = 64 << 10;
 
 /// Buffered text, and the ladders on a terminal. Clones share both.
 #[derive(Clone, Default)]
-pub struct Output(Arc<Mutex<Inner>>);
+pub struct ReceiveOutput(Arc<Mutex<OutputState>>);
 
 #[derive(Default)]
-struct Inner {
+struct OutputState {
     text: Vec<u8>,
     ladders: Ladders,
     /// Parquet files that replace standard output.
     tables: Option<ShownTables>,
 }
 
-impl Output {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+impl ReceiveOutput {
+    fn lock(&self) -> MutexGuard<'_, OutputState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes rows to tables instead of standard output.
     pub fn with_tables(tables: ShownTables) -> Self {
-        Self(Arc::new(Mutex::new(Inner { tables: Some(tables), ..Inner::default() })))
+        Self(Arc::new(Mutex::new(OutputState { tables: Some(tables), ..OutputState::default() })))
     }
 
     /// True if rows go to tables.
@@ -37,7 +37,7 @@ impl Output {
     }
 
     /// Appends the levels of a book, or one row of another kind, to their table.
-    pub fn push_rows(&self, shown: Shown, rows: &[Row]) -> io::Result<()> {
+    pub fn push_rows(&self, shown: OutputKind, rows: &[MemberRow]) -> io::Result<()> {
         self.lock().tables.as_mut().map_or(Ok(()), |tables| tables.push(shown, rows))
     }
 
@@ -65,7 +65,7 @@ impl Output {
     /// Updates the ladders with a closure, and draws them if it returns true.
     pub fn draw(&self, change: impl FnOnce(&mut Ladders) -> bool) -> io::Result<()> {
         let mut inner = self.lock();
-        let Inner { text, ladders, .. } = &mut *inner;
+        let OutputState { text, ladders, .. } = &mut *inner;
         if change(ladders) {
             ladders.draw(text);
             return inner.write_out();
@@ -83,7 +83,7 @@ impl Output {
     }
 }
 
-impl Inner {
+impl OutputState {
     fn write_out(&mut self) -> io::Result<()> {
         if self.text.is_empty() {
             return Ok(());
@@ -95,7 +95,7 @@ impl Inner {
     }
 }
 
-impl Write for Output {
+impl Write for ReceiveOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.append(|gathered| gathered.extend_from_slice(bytes));
         Ok(bytes.len())

@@ -2,11 +2,11 @@
 
 use std::fmt::{self, Write as _};
 use tickwire_feed::book::Amount;
-use tickwire_text::json::{Members, push_string, push_unsigned};
+use tickwire_text::json::{ObjectWriter, push_string, push_unsigned};
 
 /// The value of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum MemberValue {
     /// Absent.
     Null,
     /// A number.
@@ -17,7 +17,7 @@ pub enum Cell {
     Level(String, String, Option<u32>),
 }
 
-impl Cell {
+impl MemberValue {
     /// Text, or null.
     pub fn text(text: Option<impl ToString>) -> Self {
         text.map_or(Self::Null, |text| Self::Text(text.to_string()))
@@ -35,11 +35,11 @@ impl Cell {
 }
 
 /// Members in order.
-pub type Row = Vec<(&'static str, Cell)>;
+pub type MemberRow = Vec<(&'static str, MemberValue)>;
 
 /// Appends a row as a JSON object.
-pub fn push_json(out: &mut Vec<u8>, row: &Row) {
-    let mut members = Members::begin(out);
+pub fn push_json(out: &mut Vec<u8>, row: &MemberRow) {
+    let mut members = ObjectWriter::begin(out);
     for (name, cell) in row {
         push_json_cell(members.member(name), cell);
     }
@@ -48,12 +48,12 @@ pub fn push_json(out: &mut Vec<u8>, row: &Row) {
 }
 
 /// Appends a value.
-pub fn push_json_cell(out: &mut Vec<u8>, cell: &Cell) {
+pub fn push_json_cell(out: &mut Vec<u8>, cell: &MemberValue) {
     match cell {
-        Cell::Null => out.extend_from_slice(b"null"),
-        Cell::Number(number) => push_unsigned(out, *number),
-        Cell::Text(text) => push_string(out, text),
-        Cell::Level(price, size, orders) => push_json_level(out, price, size, *orders),
+        MemberValue::Null => out.extend_from_slice(b"null"),
+        MemberValue::Number(number) => push_unsigned(out, *number),
+        MemberValue::Text(text) => push_string(out, text),
+        MemberValue::Level(price, size, orders) => push_json_level(out, price, size, *orders),
     }
 }
 
@@ -64,16 +64,16 @@ pub fn push_json_level(out: &mut Vec<u8>, price: &str, size: &str, orders: Optio
     out.extend_from_slice(b", ");
     push_string(out, size);
     out.extend_from_slice(b", ");
-    push_json_cell(out, &Cell::number(orders.map(u64::from)));
+    push_json_cell(out, &MemberValue::number(orders.map(u64::from)));
     out.push(b']');
 }
 
 /// Appends the cells of a row under these columns. A level takes three columns.
-pub fn push_csv(out: &mut Vec<u8>, row: &Row, columns: &[&str]) {
+pub fn push_csv(out: &mut Vec<u8>, row: &MemberRow, columns: &[&str]) {
     let mut line = String::new();
     for column in columns {
         let cell = row.iter().find(|(name, _)| name == column).map(|(_, cell)| cell);
-        push_csv_cell(&mut line, cell.unwrap_or(&Cell::Null), column);
+        push_csv_cell(&mut line, cell.unwrap_or(&MemberValue::Null), column);
         line.push(',');
     }
     line.pop();
@@ -81,18 +81,18 @@ pub fn push_csv(out: &mut Vec<u8>, row: &Row, columns: &[&str]) {
     out.extend_from_slice(line.as_bytes());
 }
 
-fn push_csv_cell(line: &mut String, cell: &Cell, column: &str) {
+fn push_csv_cell(line: &mut String, cell: &MemberValue, column: &str) {
     // Writing to a string does not fail.
     let _ = match cell {
-        Cell::Null if is_level(column) => write!(line, ",,"),
-        Cell::Null => Ok(()),
-        Cell::Number(number) => write!(line, "{number}"),
-        Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
+        MemberValue::Null if is_level(column) => write!(line, ",,"),
+        MemberValue::Null => Ok(()),
+        MemberValue::Number(number) => write!(line, "{number}"),
+        MemberValue::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
             write!(line, "\"{}\"", text.replace('"', "\"\""))
         }
-        Cell::Text(text) => write!(line, "{text}"),
-        Cell::Level(price, size, Some(orders)) => write!(line, "{price},{size},{orders}"),
-        Cell::Level(price, size, None) => write!(line, "{price},{size},"),
+        MemberValue::Text(text) => write!(line, "{text}"),
+        MemberValue::Level(price, size, Some(orders)) => write!(line, "{price},{size},{orders}"),
+        MemberValue::Level(price, size, None) => write!(line, "{price},{size},"),
     };
 }
 
@@ -111,23 +111,23 @@ pub fn push_heading(out: &mut Vec<u8>, columns: &[&str]) {
 }
 
 /// Appends a row as a line of text: the time, then the names and values of present members.
-pub fn push_text(out: &mut Vec<u8>, row: &Row) {
+pub fn push_text(out: &mut Vec<u8>, row: &MemberRow) {
     let mut line = String::new();
     for (name, cell) in row {
         // Writing to a string does not fail.
         let _ = match (*name, cell) {
-            (_, Cell::Null) => continue,
-            ("time", Cell::Number(time_ns)) => {
+            (_, MemberValue::Null) => continue,
+            ("time", MemberValue::Number(time_ns)) => {
                 tickwire_text::push_date_time(&mut line, *time_ns);
                 Ok(())
             }
-            ("channel" | "event" | "instrument" | "state", Cell::Text(text)) => {
+            ("channel" | "event" | "instrument" | "state", MemberValue::Text(text)) => {
                 write!(line, "{}", Printable(text))
             }
-            ("kind", Cell::Text(text)) if text == "outright" => continue,
-            (name, Cell::Number(number)) => write!(line, "{name} {number}"),
-            (name, Cell::Text(text)) => write!(line, "{name} {}", Printable(text)),
-            (name, Cell::Level(price, size, _)) => write!(line, "{name} {size} @ {price}"),
+            ("kind", MemberValue::Text(text)) if text == "outright" => continue,
+            (name, MemberValue::Number(number)) => write!(line, "{name} {number}"),
+            (name, MemberValue::Text(text)) => write!(line, "{name} {}", Printable(text)),
+            (name, MemberValue::Level(price, size, _)) => write!(line, "{name} {size} @ {price}"),
         };
         line.push(' ');
     }
@@ -152,7 +152,7 @@ impl fmt::Display for Printable<'_> {
 mod tests {
     use super::*;
 
-    fn forms(row: &Row, columns: &[&str]) -> [String; 3] {
+    fn forms(row: &MemberRow, columns: &[&str]) -> [String; 3] {
         let (mut json, mut csv, mut text) = (Vec::new(), Vec::new(), Vec::new());
         push_json(&mut json, row);
         push_heading(&mut csv, columns);
@@ -164,13 +164,13 @@ mod tests {
     #[test]
     fn a_row_has_the_same_members_in_each_form() {
         let row = vec![
-            ("time", Cell::Number(1_000_000_000)),
-            ("instrument", Cell::Text("SBER:TQBR".to_owned())),
-            ("state", Cell::Text("fresh".to_owned())),
-            ("reason", Cell::Null),
-            ("kind", Cell::Text("outright".to_owned())),
-            ("bid", Cell::Level("133310".to_owned(), "1.5".to_owned(), Some(3))),
-            ("offer", Cell::Null),
+            ("time", MemberValue::Number(1_000_000_000)),
+            ("instrument", MemberValue::Text("SBER:TQBR".to_owned())),
+            ("state", MemberValue::Text("fresh".to_owned())),
+            ("reason", MemberValue::Null),
+            ("kind", MemberValue::Text("outright".to_owned())),
+            ("bid", MemberValue::Level("133310".to_owned(), "1.5".to_owned(), Some(3))),
+            ("offer", MemberValue::Null),
         ];
         let columns = ["time", "instrument", "state", "reason", "kind", "bid", "offer"];
         let [json, csv, text] = forms(&row, &columns);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn names_of_the_feed_do_not_steer_a_terminal() {
-        let row = vec![("instrument", Cell::Text("A\u{1b}[2J\nB\u{9b}".to_owned()))];
+        let row = vec![("instrument", MemberValue::Text("A\u{1b}[2J\nB\u{9b}".to_owned()))];
         let mut text = Vec::new();
         push_text(&mut text, &row);
         assert_eq!(text, b"A\\u{1b}[2J\\nB\\u{9b}\n");

@@ -7,8 +7,8 @@ pub use without_columns::ShownTables;
 
 #[cfg(feature = "columns")]
 mod with_columns {
-    use super::super::row::{Cell, Row};
-    use super::super::{CHANNEL, Shown, columns};
+    use super::super::row::{MemberRow, MemberValue};
+    use super::super::{CHANNEL, OutputKind, columns};
     use crate::failure::Failure;
     use std::io;
     use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ mod with_columns {
     }
 
     struct Table {
-        shown: Shown,
+        shown: OutputKind,
         rows: RowTable,
         file: PartialFile,
         /// Name of the first file.
@@ -53,7 +53,7 @@ mod with_columns {
         /// Begins the files in a directory.
         pub fn create(
             directory: &Path,
-            shown: &[Shown],
+            shown: &[OutputKind],
             has_channels: bool,
             rotates: Option<Duration>,
         ) -> Result<Self, Failure> {
@@ -62,7 +62,7 @@ mod with_columns {
         }
 
         /// Appends the levels of a book, or one row of another kind.
-        pub fn push(&mut self, shown: Shown, rows: &[Row]) -> io::Result<()> {
+        pub fn push(&mut self, shown: OutputKind, rows: &[MemberRow]) -> io::Result<()> {
             let Some(table) = self.tables.iter_mut().find(|table| table.shown == shown) else {
                 return Ok(());
             };
@@ -85,17 +85,21 @@ mod with_columns {
     }
 
     impl Table {
-        fn create(directory: &Path, shown: Shown, has_channels: bool) -> Result<Self, Failure> {
+        fn create(
+            directory: &Path,
+            shown: OutputKind,
+            has_channels: bool,
+        ) -> Result<Self, Failure> {
             let name = match shown {
-                Shown::Messages => {
+                OutputKind::Messages => {
                     return Err(Failure::Usage(
                         "--tables has no table of messages: tickwire export writes them".to_owned(),
                     ));
                 }
-                Shown::Books => "books",
-                Shown::Bbo => "bbo",
-                Shown::Trades => "trades",
-                Shown::Events => "events",
+                OutputKind::Books => "books",
+                OutputKind::Bbo => "bbo",
+                OutputKind::Trades => "trades",
+                OutputKind::Events => "events",
             };
             let path = directory.join(format!("{name}.{}", FileFormat::Parquet.suffix()));
             let second = part(&path, 2);
@@ -106,7 +110,7 @@ mod with_columns {
                 )));
             }
             let channel = has_channels.then_some(CHANNEL);
-            let change = (shown == Shown::Books).then_some(CHANGE);
+            let change = (shown == OutputKind::Books).then_some(CHANGE);
             let names = change.into_iter().chain(channel).chain(columns(&[shown]).iter().copied());
             let names: Vec<String> = names.flat_map(parts).collect();
             let rows = RowTable::new(names.iter().map(|name| (name.as_str(), type_of(name))));
@@ -133,7 +137,7 @@ mod with_columns {
             std::mem::replace(&mut self.file, next).publish()
         }
 
-        fn push(&mut self, rows: &[Row]) -> io::Result<()> {
+        fn push(&mut self, rows: &[MemberRow]) -> io::Result<()> {
             let change = self.changes;
             self.changes += 1;
             self.begun.get_or_insert_with(Instant::now);
@@ -202,15 +206,17 @@ mod with_columns {
     }
 
     /// The value of a row in a column.
-    fn value<'r>(row: &'r Row, column: &str) -> Option<RowValue<'r>> {
+    fn value<'r>(row: &'r MemberRow, column: &str) -> Option<RowValue<'r>> {
         let cell_of = |member: &str| row.iter().find(|(name, _)| *name == member);
         match cell_of(column) {
-            Some((_, Cell::Number(number))) => Some(RowValue::Number(*number)),
-            Some((_, Cell::Text(text))) => Some(RowValue::Text(text)),
-            Some((_, Cell::Null | Cell::Level(..))) => None,
+            Some((_, MemberValue::Number(number))) => Some(RowValue::Number(*number)),
+            Some((_, MemberValue::Text(text))) => Some(RowValue::Text(text)),
+            Some((_, MemberValue::Null | MemberValue::Level(..))) => None,
             None => {
                 let (member, part) = column.split_once('_')?;
-                let (_, Cell::Level(price, size, orders)) = cell_of(member)? else { return None };
+                let (_, MemberValue::Level(price, size, orders)) = cell_of(member)? else {
+                    return None;
+                };
                 match part {
                     "price" => Some(RowValue::Text(price)),
                     "size" => Some(RowValue::Text(size)),
@@ -224,8 +230,8 @@ mod with_columns {
 /// Replacement in a program that was built without columns.
 #[cfg(not(feature = "columns"))]
 mod without_columns {
-    use super::super::Shown;
-    use super::super::row::Row;
+    use super::super::OutputKind;
+    use super::super::row::MemberRow;
     use crate::failure::Failure;
     use std::convert::Infallible;
     use std::io;
@@ -239,7 +245,7 @@ mod without_columns {
         /// Reports how to get tables.
         pub fn create(
             _: &Path,
-            _: &[Shown],
+            _: &[OutputKind],
             _: bool,
             _: Option<Duration>,
         ) -> Result<Self, Failure> {
@@ -251,7 +257,7 @@ mod without_columns {
         }
 
         /// Never called.
-        pub fn push(&mut self, _: Shown, _: &[Row]) -> io::Result<()> {
+        pub fn push(&mut self, _: OutputKind, _: &[MemberRow]) -> io::Result<()> {
             match self.0 {}
         }
 

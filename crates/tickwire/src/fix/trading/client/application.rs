@@ -2,10 +2,10 @@
 
 use super::super::dialect::MessageDialect;
 use super::super::journal::Journal;
-use super::super::menu::{Command, HELP, Menu};
+use super::super::menu::{HELP, Menu, MenuCommand};
 use super::super::order::{ClOrdId, Order, number_of};
 use super::super::report::{ReceivedReport, ReportRoom};
-use super::status::{Counts, Status};
+use super::status::{ClientStatus, TradingCounts};
 use crate::failure::{Failure, Outcome};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use tickwire_fix_engine::{
     Application, BoxStore, FixMetrics, SessionKey, Sessions, session_event_text,
 };
 use tickwire_fix_session::{
-    Config, Delivery, DisconnectReason, Head, Now, SendError, SessionEvent,
+    Config, DisconnectReason, MessageDelivery, Now, OutgoingHeader, SendError, SessionEvent,
 };
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
@@ -31,7 +31,7 @@ const MOMENTS: usize = 1 << 20;
 
 /// Settings from the command line.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ClientPlan {
     pub seed: u64,
     pub batch: u64,
     pub interval_ns: Option<u64>,
@@ -45,13 +45,13 @@ pub struct Plan {
 
 /// Sends orders and counts reports.
 pub struct Client {
-    plan: Plan,
+    plan: ClientPlan,
     key: Option<SessionKey>,
     dialect: MessageDialect,
     input: Option<Receiver<String>>,
     menu: Menu,
     /// State that is shown beside the menu.
-    status: Status,
+    status: ClientStatus,
     stop: Stop,
     journal: Option<Journal>,
     /// Orders made ahead.
@@ -98,7 +98,11 @@ pub struct ClientMetrics {
 }
 
 impl Client {
-    pub fn new(plan: Plan, input: Option<Receiver<String>>, stop: Stop) -> Result<Self, Failure> {
+    pub fn new(
+        plan: ClientPlan,
+        input: Option<Receiver<String>>,
+        stop: Stop,
+    ) -> Result<Self, Failure> {
         let journal = plan.journal.as_deref().map(Journal::open).transpose()?;
         let finished = journal.as_ref().map_or(0, Journal::finished);
         Ok(Self {
@@ -108,7 +112,7 @@ impl Client {
             dialect: MessageDialect::Fix42,
             input,
             menu: Menu::default(),
-            status: Status::default(),
+            status: ClientStatus::default(),
             stop,
             journal,
             preloaded: VecDeque::new(),
@@ -221,7 +225,7 @@ impl Client {
         let (Some(_), Some(session)) = (&self.input, sessions.session(key)) else { return };
         let peer = sessions.peer(key).map(|peer| peer.to_string()).unwrap_or_default();
         let preloaded = self.preloaded.len() as u64;
-        let counts = Counts { sent: self.sent, preloaded, reports: self.reports };
+        let counts = TradingCounts { sent: self.sent, preloaded, reports: self.reports };
         for line in self.status.changes(session, &peer, counts, now) {
             self.print(&format!("{line}\n"));
         }
@@ -244,25 +248,27 @@ impl Client {
         }
     }
 
-    fn obey(&mut self, command: Command, sessions: &mut Sessions, _: Now) {
+    fn obey(&mut self, command: MenuCommand, sessions: &mut Sessions, _: Now) {
         let session = self.key.and_then(|key| sessions.session(key));
         let is_logged_on = session.is_some_and(|session| session.is_logged_on());
         match command {
-            Command::Help => self.print(HELP),
-            Command::Send(count) => self.send_later(count, is_logged_on),
-            Command::SendPreloaded => self.send_later(self.preloaded.len() as u64, is_logged_on),
-            Command::Batch(count) => {
+            MenuCommand::Help => self.print(HELP),
+            MenuCommand::Send(count) => self.send_later(count, is_logged_on),
+            MenuCommand::SendPreloaded => {
+                self.send_later(self.preloaded.len() as u64, is_logged_on)
+            }
+            MenuCommand::Batch(count) => {
                 self.preload(count);
                 self.send_later(count, is_logged_on);
             }
-            Command::Preload(count) => self.preload(count),
-            Command::Logout => {
+            MenuCommand::Preload(count) => self.preload(count),
+            MenuCommand::Logout => {
                 self.wants_logout = true;
                 if !is_logged_on {
                     self.print("not logged on yet: logs out after the Logon\n");
                 }
             }
-            Command::Exit => {
+            MenuCommand::Exit => {
                 self.is_done = true;
                 self.stop.set();
             }
@@ -296,7 +302,7 @@ impl Client {
             let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
             let moment = (order.number, monotonic_ns());
             let id = ClOrdId::new(order.number);
-            let head = Head::new("D");
+            let head = OutgoingHeader::new("D");
             let sent = match self.dialect {
                 MessageDialect::Fix42 => {
                     let message = order.message(&id, time);
@@ -363,7 +369,7 @@ impl Client {
         until_ns
     }
 
-    fn handle_report(&mut self, delivery: &Delivery<'_, BoxStore>) {
+    fn handle_report(&mut self, delivery: &MessageDelivery<'_, BoxStore>) {
         let started = monotonic_ns();
         let read = match self.dialect {
             MessageDialect::Fix42 => {
@@ -410,7 +416,7 @@ impl Client {
 }
 
 impl Application for Client {
-    fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
+    fn handle_message(&mut self, _: SessionKey, delivery: MessageDelivery<'_, BoxStore>) {
         if delivery.message.msg_type() == b"8" {
             self.handle_report(&delivery);
         }

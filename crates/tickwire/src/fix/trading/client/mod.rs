@@ -11,17 +11,17 @@ use super::times::{Codec, print_round_trips};
 use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
 use crate::options::metrics_of;
-use crate::units::Span;
-use application::{Client, ClientMetrics, Plan};
+use crate::units::TimeSpan;
+use application::{Client, ClientMetrics, ClientPlan};
 use clap::Args;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tickwire_fix::Tag;
 use tickwire_fix_engine::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
-use tickwire_fix_session::{BeginString, Role, SessionId, Store};
-use tickwire_net::Error;
-use tickwire_net::histogram::Summary;
+use tickwire_fix_session::{BeginString, SessionId, SessionRole, Store};
+use tickwire_net::HostError;
+use tickwire_net::histogram::LatencySummary;
 
 /// Options that a settings file replaces.
 const REPLACED: [&str; 7] =
@@ -57,7 +57,7 @@ pub struct ClientArgs {
     /// With --orders: exit with an error if an expected Logon or report does not arrive for this
     /// long. With --reliable, the time to reconnect counts too
     #[arg(long, value_name = "TIME", default_value = "1m")]
-    timeout: Span,
+    timeout: TimeSpan,
     /// Encode this many orders before connecting
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     preload: u64,
@@ -78,7 +78,7 @@ pub struct ClientArgs {
     journal: Option<PathBuf>,
     /// Time before the first attempt to reconnect
     #[arg(long, value_name = "TIME", default_value = "1s")]
-    reconnect: Span,
+    reconnect: TimeSpan,
     /// Random seed; the same seed gives the same orders
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -90,13 +90,13 @@ pub struct ClientArgs {
 
 /// Runs `tickwire fix client`.
 pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
-    let failed = |error: Error| Failure::Usage(error.to_string());
+    let failed = |error: HostError| Failure::Usage(error.to_string());
     if args.reliable && args.session.store.is_none() && args.config.is_none() {
         return Err(Failure::Usage("--reliable needs --store FOLDER to lose nothing".to_owned()));
     }
     let stop = stop_on_signals(&args.parent)?;
     let input = if args.orders.is_none() { Some(menu::read_input()) } else { None };
-    let plan = Plan {
+    let plan = ClientPlan {
         seed: args.seed,
         batch: args.batch.max(1),
         interval_ns: args.rate.map(|rate| 1_000_000_000 / u64::from(rate.max(1))),
@@ -118,7 +118,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
         None => (add_session(&mut engine, args)?, MessageDialect::Fix42),
         Some(path) => {
             let (configured, dialect) =
-                args.session.configure(&mut engine, path, Role::Initiator)?;
+                args.session.configure(&mut engine, path, SessionRole::Initiator)?;
             if let Some(error) = configured.unopened.first() {
                 return Err(Failure::Usage(format!("{}: {error}", path.display())));
             }
@@ -158,14 +158,14 @@ fn report(client: &Client, codec: &Codec) -> Result<(), Failure> {
     writeln!(out, "{} NewOrderSingle msgs sent", client.sent())?;
     writeln!(out, "{} ExecutionReport msgs received", client.reports())?;
     codec.print(&mut out, "client")?;
-    print_round_trips(&mut out, "client", &Summary::from(client.round_trips()))?;
+    print_round_trips(&mut out, "client", &LatencySummary::from(client.round_trips()))?;
     Ok(())
 }
 
 /// Adds the session that the command line describes.
 fn add_session(engine: &mut Engine<Client>, args: &ClientArgs) -> Result<SessionKey, Failure> {
     let id = SessionId::new(BeginString::Fix42, &args.sender, &args.target);
-    let config = args.session.config(Role::Initiator, id.clone())?;
+    let config = args.session.config(SessionRole::Initiator, id.clone())?;
     let store = args.session.open_store(&id)?;
     let mut options = InitiatorOptions::new(args.address);
     let first = args.reconnect.duration();

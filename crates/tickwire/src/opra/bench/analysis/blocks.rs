@@ -2,15 +2,15 @@
 
 use super::Analysis;
 use crate::bench::counted;
-use crate::bench::timing::{Case, minima};
+use crate::bench::timing::{TimedOperation, minima};
 use crate::failure::Failure;
-use crate::opra::bench::machine::Machine;
+use crate::opra::bench::machine::MachineProperties;
 use crate::opra::bench::report::rounded;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use serde_json::json;
 use std::time::Duration;
 use tickwire_kernels::callgrind;
-use tickwire_opra::bottom_up::blocks::{Block, Kernel};
+use tickwire_opra::bottom_up::blocks::{BlockKernel, BuildingBlock};
 
 /// Seed of the input of the blocks.
 const SEED: u64 = 1;
@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 /// Cost of a block.
 pub struct BlockCost {
     /// The block.
-    pub block: Block,
+    pub block: BuildingBlock,
     /// Nanoseconds an item.
     pub ns: f64,
     /// Instructions per item, if they can be counted.
@@ -27,28 +27,29 @@ pub struct BlockCost {
 
 /// Measures all blocks; with `counts` also in instructions.
 pub fn measure(time: Duration, counts: bool) -> Result<Vec<BlockCost>, Failure> {
-    let mut kernels: Vec<Kernel> = Block::ALL.map(|block| Kernel::new(block, SEED)).into();
-    let mut cases: Vec<Case<'_>> = kernels
+    let mut kernels: Vec<BlockKernel> =
+        BuildingBlock::ALL.map(|block| BlockKernel::new(block, SEED)).into();
+    let mut cases: Vec<TimedOperation<'_>> = kernels
         .iter_mut()
         .map(|kernel| {
             let items = kernel.items();
-            Case::of_many(items, move || kernel.run())
+            TimedOperation::of_many(items, move || kernel.run())
         })
         .collect();
     let times = minima(&mut cases, time);
     let counts = counts && callgrind::is_available();
-    let cost = |(block, ns): (Block, f64)| {
+    let cost = |(block, ns): (BuildingBlock, f64)| {
         let instructions = if counts { Some(instructions(block)?) } else { None };
         Ok(BlockCost { block, ns, instructions })
     };
-    Block::ALL.into_iter().zip(times).map(cost).collect()
+    BuildingBlock::ALL.into_iter().zip(times).map(cost).collect()
 }
 
 /// Instructions per item, counted by callgrind.
-fn instructions(block: Block) -> Result<f64, Failure> {
+fn instructions(block: BuildingBlock) -> Result<f64, Failure> {
     let name = block.name();
     let of_pass = counted::instructions_of_a_pass(&["opra", "bench", "--block", &name])?;
-    Ok(of_pass / Kernel::new(block, SEED).items() as f64)
+    Ok(of_pass / BlockKernel::new(block, SEED).items() as f64)
 }
 
 /// Runs one block `passes` times and nothing else, for callgrind.
@@ -56,16 +57,16 @@ fn instructions(block: Block) -> Result<f64, Failure> {
 /// # Errors
 /// There is no block of this name.
 pub fn run_block(name: &str, passes: u64) -> Result<(), Failure> {
-    let block = Block::from_name(name)
+    let block = BuildingBlock::from_name(name)
         .ok_or_else(|| Failure::Usage(format!("there is no block \"{name}\"")))?;
-    let mut kernel = Kernel::new(block, SEED);
+    let mut kernel = BlockKernel::new(block, SEED);
     (0..passes).for_each(|_| kernel.run());
     Ok(())
 }
 
 /// Adds the costs to the analysis, per byte for blocks that read bytes of the wire.
-pub fn report(costs: &[BlockCost], machine: &Machine, analysis: &mut Analysis) {
-    let mut table = Table::new(&[
+pub fn report(costs: &[BlockCost], machine: &MachineProperties, analysis: &mut Analysis) {
+    let mut table = TextTable::new(&[
         ("building block", Align::Left),
         ("unit", Align::Left),
         ("instructions", Align::Right),
@@ -76,7 +77,7 @@ pub fn report(costs: &[BlockCost], machine: &Machine, analysis: &mut Analysis) {
         let (unit, scale) = match cost.block.bytes() {
             Some(bytes) => ("byte", 1.0 / f64::from(bytes)),
             None => match cost.block {
-                Block::NextField => ("field", 1.0),
+                BuildingBlock::NextField => ("field", 1.0),
                 _ => ("message", 1.0),
             },
         };

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::opra::bench::report::rounded;
 use crate::opra::bench::trace::Trace;
 use crate::opra::decoder::DecoderName;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use serde_json::json;
 use std::hint::black_box;
 use std::time::Instant;
@@ -72,7 +72,7 @@ fn pass(name: DecoderName, trace: &Trace, clock_ns: u64) -> Result<Latency, Fail
 
 /// Adds the latencies to the analysis.
 pub fn report(latencies: &[Latency], trace: &Trace, analysis: &mut Analysis) {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("decoder", Align::Left),
         ("ns/message", Align::Right),
         ("packet p50", Align::Right),

@@ -6,7 +6,7 @@ mod parts;
 mod profile;
 mod stages;
 
-use super::machine::Machine;
+use super::machine::MachineProperties;
 use super::trace::Trace;
 use crate::failure::Failure;
 use serde_json::Value;
@@ -26,11 +26,11 @@ pub struct Analysis {
 /// instructions.
 pub fn analyse(
     trace: &Trace,
-    machine: &Machine,
+    machine: &MachineProperties,
     time: Duration,
     counts: bool,
 ) -> Result<Analysis, Failure> {
-    let profile = profile::Profile::of(trace)?;
+    let profile = profile::MessageProfile::of(trace)?;
     let blocks = blocks::measure(time / 4, counts)?;
     let parts = parts::measure(trace, time / 2)?;
     let latencies = latency::measure(trace)?;

@@ -5,49 +5,49 @@
 //! are passed singly, as in the study, B includes everything. Both forms are measured with both back ends.
 
 use super::Analysis;
-use crate::bench::timing::{Case, minima};
+use crate::bench::timing::{TimedOperation, minima};
 use crate::failure::Failure;
-use crate::opra::bench::machine::Machine;
+use crate::opra::bench::machine::MachineProperties;
 use crate::opra::bench::rates::decode;
 use crate::opra::bench::report::rounded;
 use crate::opra::bench::trace::Trace;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use serde_json::json;
 use std::hint::black_box;
 use std::time::Duration;
-use tickwire_opra::bottom_up::Engine;
-use tickwire_opra::grammar::parts::{BackEnd, Calls, Fields, Replay, Walker};
+use tickwire_opra::bottom_up::BottomUpEngine;
+use tickwire_opra::grammar::parts::{CallReplay, Calls, FieldDelivery, GrammarBackEnd, Walker};
 use tickwire_opra::{bottom_up, grammar};
 
 /// Average margin of the study's grammar over its hand-optimised decoder.
 const STUDY_MARGIN: f64 = 0.07;
 
 /// Every combination of a form of passing fields and a back end.
-const FORMS: [(Fields, BackEnd); 4] = [
-    (Fields::Run, BackEnd::Generated),
-    (Fields::Run, BackEnd::Tables),
-    (Fields::Singly, BackEnd::Generated),
-    (Fields::Singly, BackEnd::Tables),
+const FORMS: [(FieldDelivery, GrammarBackEnd); 4] = [
+    (FieldDelivery::Run, GrammarBackEnd::Generated),
+    (FieldDelivery::Run, GrammarBackEnd::Tables),
+    (FieldDelivery::Singly, GrammarBackEnd::Generated),
+    (FieldDelivery::Singly, GrammarBackEnd::Tables),
 ];
 
 /// Nanoseconds a message.
-pub struct Parts {
-    /// By [`Fields`].
+pub struct PartTimes {
+    /// By [`FieldDelivery`].
     actions: [f64; 2],
     /// Grammar alone and grammar with actions, indexed as [`FORMS`].
     forms: [(f64, f64); 4],
     /// Times of the bottom-up decoder, by engine.
-    bottom_up: Vec<(Engine, f64)>,
+    bottom_up: Vec<(BottomUpEngine, f64)>,
 }
 
 /// A grammar to be measured.
-struct Form {
+struct GrammarForm {
     walker: Walker,
-    decoder: grammar::Decoder,
+    decoder: grammar::GrammarDecoder,
 }
 
-impl Form {
-    fn new((fields, back_end): (Fields, BackEnd)) -> Result<Self, Failure> {
+impl GrammarForm {
+    fn new((fields, back_end): (FieldDelivery, GrammarBackEnd)) -> Result<Self, Failure> {
         let fail = |error: tickwire_dsparser::ProgramErrors| Failure::Data(error.to_string());
         let walker = Walker::new(fields, back_end).map_err(fail)?;
         Ok(Self { walker, decoder: fields.decoder(back_end).map_err(fail)? })
@@ -55,11 +55,11 @@ impl Form {
 }
 
 /// Measures the parts in turn.
-pub fn measure(trace: &Trace, time: Duration) -> Result<Parts, Failure> {
+pub fn measure(trace: &Trace, time: Duration) -> Result<PartTimes, Failure> {
     let (packets, messages) = (&trace.packets, trace.messages);
     let mut replays = Vec::new();
-    for fields in Fields::ALL {
-        let mut replay = Replay::default();
+    for fields in FieldDelivery::ALL {
+        let mut replay = CallReplay::default();
         let calls: Option<Vec<Calls>> =
             packets.iter().map(|packet| replay.calls(packet, fields)).collect();
         let calls = calls.ok_or_else(|| {
@@ -71,38 +71,40 @@ pub fn measure(trace: &Trace, time: Duration) -> Result<Parts, Failure> {
     }
     let mut forms = Vec::new();
     for form in FORMS {
-        forms.push(Form::new(form)?);
+        forms.push(GrammarForm::new(form)?);
     }
-    let engines = Engine::available();
-    let mut decoders: Vec<_> =
-        engines.iter().filter_map(|engine| bottom_up::Decoder::with_engine(*engine)).collect();
+    let engines = BottomUpEngine::available();
+    let mut decoders: Vec<_> = engines
+        .iter()
+        .filter_map(|engine| bottom_up::BottomUpDecoder::with_engine(*engine))
+        .collect();
 
     let mut cases = Vec::new();
     for (replay, calls) in &mut replays {
         let calls = &*calls;
-        cases.push(Case::of_many(messages, move || {
+        cases.push(TimedOperation::of_many(messages, move || {
             for (packet, calls) in packets.iter().zip(calls) {
                 let run = replay.run(packet, calls, |message| _ = black_box(message));
                 black_box(run.is_ok());
             }
         }));
         // The time to read the recorded calls is measured separately: it is no part of the actions.
-        cases.push(Case::of_many(messages, move || {
+        cases.push(TimedOperation::of_many(messages, move || {
             packets.iter().zip(calls).for_each(|(packet, calls)| calls.read(packet));
         }));
     }
-    for Form { walker, decoder } in &mut forms {
-        cases.push(Case::of_many(messages, move || {
+    for GrammarForm { walker, decoder } in &mut forms {
+        cases.push(TimedOperation::of_many(messages, move || {
             packets.iter().for_each(|packet| _ = black_box(walker.walk(packet).is_ok()));
         }));
-        cases.push(Case::of_many(messages, move || decode(decoder, packets)));
+        cases.push(TimedOperation::of_many(messages, move || decode(decoder, packets)));
     }
     for decoder in &mut decoders {
-        cases.push(Case::of_many(messages, move || decode(decoder, packets)));
+        cases.push(TimedOperation::of_many(messages, move || decode(decoder, packets)));
     }
     let times = minima(&mut cases, time);
     let at = |index: usize| times.get(index).copied().unwrap_or_default();
-    Ok(Parts {
+    Ok(PartTimes {
         actions: [at(0) - at(1), at(2) - at(3)],
         forms: std::array::from_fn(|index| (at(4 + 2 * index), at(5 + 2 * index))),
         bottom_up: engines.into_iter().zip(times.iter().skip(12).copied()).collect(),
@@ -110,57 +112,58 @@ pub fn measure(trace: &Trace, time: Duration) -> Result<Parts, Failure> {
 }
 
 /// A row of the table.
-struct Row {
+struct PartRow {
     part: &'static str,
-    fields: Option<Fields>,
-    back_end: Option<BackEnd>,
-    engine: Engine,
+    fields: Option<FieldDelivery>,
+    back_end: Option<GrammarBackEnd>,
+    engine: BottomUpEngine,
     ns: f64,
 }
 
-const fn fields_name(fields: Fields) -> &'static str {
+const fn fields_name(fields: FieldDelivery) -> &'static str {
     match fields {
-        Fields::Run => "one run",
-        Fields::Singly => "one by one",
+        FieldDelivery::Run => "one run",
+        FieldDelivery::Singly => "one by one",
     }
 }
 
-const fn back_end_name(back_end: BackEnd) -> &'static str {
+const fn back_end_name(back_end: GrammarBackEnd) -> &'static str {
     match back_end {
-        BackEnd::Generated => "generated",
-        BackEnd::Tables => "tables",
+        GrammarBackEnd::Generated => "generated",
+        GrammarBackEnd::Tables => "tables",
     }
 }
 
-const fn engine_name(engine: Engine) -> &'static str {
+const fn engine_name(engine: BottomUpEngine) -> &'static str {
     match engine {
         #[cfg(target_arch = "x86_64")]
-        Engine::Avx512 => "AVX-512",
-        Engine::Portable => "portable",
+        BottomUpEngine::Avx512 => "AVX-512",
+        BottomUpEngine::Portable => "portable",
     }
 }
 
-impl Parts {
+impl PartTimes {
     /// Time of the actions with fields passed in this form.
-    const fn actions_of(&self, fields: Fields) -> f64 {
+    const fn actions_of(&self, fields: FieldDelivery) -> f64 {
         let [run, singly] = self.actions;
         match fields {
-            Fields::Run => run,
-            Fields::Singly => singly,
+            FieldDelivery::Run => run,
+            FieldDelivery::Singly => singly,
         }
     }
 
     /// Time of the portable bottom-up decoder, whose engine the actions use.
     fn portable(&self) -> f64 {
-        let portable = self.bottom_up.iter().find(|(engine, _)| *engine == Engine::Portable);
+        let portable =
+            self.bottom_up.iter().find(|(engine, _)| *engine == BottomUpEngine::Portable);
         portable.map_or(f64::NAN, |(_, ns)| *ns)
     }
 
-    fn rows(&self, peak_ns: f64) -> Vec<Row> {
-        let engine = Engine::Portable;
-        let row = |part, fields, back_end, ns| Row { part, fields, back_end, engine, ns };
+    fn rows(&self, peak_ns: f64) -> Vec<PartRow> {
+        let engine = BottomUpEngine::Portable;
+        let row = |part, fields, back_end, ns| PartRow { part, fields, back_end, engine, ns };
         let mut rows = vec![row("basic blocks peak", None, None, peak_ns)];
-        for fields in Fields::ALL {
+        for fields in FieldDelivery::ALL {
             rows.push(row("actions only, A", Some(fields), None, self.actions_of(fields)));
         }
         let forms = || FORMS.into_iter().zip(self.forms);
@@ -176,7 +179,7 @@ impl Parts {
         }
         for (engine, ns) in &self.bottom_up {
             let (part, engine) = ("bottom-up", *engine);
-            rows.push(Row { part, fields: None, back_end: None, engine, ns: *ns });
+            rows.push(PartRow { part, fields: None, back_end: None, engine, ns: *ns });
         }
         rows
     }
@@ -184,13 +187,13 @@ impl Parts {
 
 /// Adds the parts to the analysis. `peak_ns` is the sum of the building blocks of a message.
 pub fn report(
-    parts: &Parts,
+    parts: &PartTimes,
     peak_ns: f64,
     trace: &Trace,
-    machine: &Machine,
+    machine: &MachineProperties,
     analysis: &mut Analysis,
 ) {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("part", Align::Left),
         ("fields", Align::Left),
         ("grammar as", Align::Left),
@@ -201,7 +204,7 @@ pub fn report(
         ("cycles/byte", Align::Right),
     ]);
     let bytes_of_message = trace.bytes as f64 / trace.messages as f64;
-    for Row { part, fields, back_end, engine, ns } in parts.rows(peak_ns) {
+    for PartRow { part, fields, back_end, engine, ns } in parts.rows(peak_ns) {
         let of_byte = ns / bytes_of_message;
         let (fields, back_end) = (fields.map(fields_name), back_end.map(back_end_name));
         table.row(vec![
@@ -231,8 +234,8 @@ pub fn report(
 }
 
 /// Adds the distance of each grammar to its optimum, and to the decoder without a grammar.
-fn report_margins(parts: &Parts, analysis: &mut Analysis) {
-    let mut table = Table::new(&[
+fn report_margins(parts: &PartTimes, analysis: &mut Analysis) {
+    let mut table = TextTable::new(&[
         ("fields", Align::Left),
         ("grammar as", Align::Left),
         ("optimality ratio", Align::Right),

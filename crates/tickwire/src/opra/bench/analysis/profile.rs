@@ -3,15 +3,15 @@
 use super::blocks::BlockCost;
 use crate::failure::Failure;
 use crate::opra::bench::trace::Trace;
-use crate::table::{Align, Table};
-use tickwire_opra::bottom_up::blocks::Block;
-use tickwire_opra::{Category, Decode, Field, Kind, Message, Version, reference};
+use crate::table::{Align, TextTable};
+use tickwire_opra::bottom_up::blocks::BuildingBlock;
+use tickwire_opra::{Category, Decode, Field, OpraFieldKind, OpraMessage, OpraVersion, reference};
 
 /// Longest item that is counted separately by its length.
 const LEN_MAX: usize = 8;
 
 /// Counts of messages without groups and text, which are nearly all.
-pub struct Profile {
+pub struct MessageProfile {
     messages: u64,
     /// Presence maps, by length in bytes.
     presence_maps: [u64; LEN_MAX + 1],
@@ -21,7 +21,7 @@ pub struct Profile {
     fields: u64,
 }
 
-impl Profile {
+impl MessageProfile {
     /// Counts the items of a trace.
     pub fn of(trace: &Trace) -> Result<Self, Failure> {
         let mut profile = Self {
@@ -31,7 +31,7 @@ impl Profile {
             string_bytes: 0,
             fields: 0,
         };
-        let mut decoder = reference::Decoder::new();
+        let mut decoder = reference::ReferenceDecoder::new();
         for packet in &trace.packets {
             let decoded = decoder.decode_packet(packet, |message| profile.count(packet, &message));
             decoded.map_err(|error| Failure::Data(error.to_string()))?;
@@ -39,11 +39,11 @@ impl Profile {
         Ok(profile)
     }
 
-    fn count(&mut self, packet: &[u8], message: &Message<'_>) {
+    fn count(&mut self, packet: &[u8], message: &OpraMessage<'_>) {
         use Category::{Administrative, Control, Default, Underlying};
         let is_flat =
             !matches!(message.category(), Administrative | Control | Default | Underlying);
-        if message.version() == Version::V1 || !is_flat {
+        if message.version() == OpraVersion::V1 || !is_flat {
             return;
         }
         let mut items = packet[message.offset() as usize..].split_inclusive(|byte| *byte >= 0x80);
@@ -54,8 +54,10 @@ impl Profile {
         for (field, _) in Field::ALL.into_iter().zip(slots).filter(|(_, is_present)| *is_present) {
             let item = items.next().unwrap_or_default();
             self.fields += 1;
-            match field.kind(Version::V2) {
-                Kind::Chars(_) | Kind::Text => self.string_bytes += item.len() as u64,
+            match field.kind(OpraVersion::V2) {
+                OpraFieldKind::Chars(_) | OpraFieldKind::Text => {
+                    self.string_bytes += item.len() as u64
+                }
                 _ => self.integers[item.len().min(LEN_MAX)] += 1,
             }
         }
@@ -63,7 +65,7 @@ impl Profile {
 
     /// The share of each length, and the number of items per message.
     pub fn table(&self) -> String {
-        let mut table = Table::new(&[
+        let mut table = TextTable::new(&[
             ("a message has", Align::Left),
             ("1", Align::Right),
             ("2", Align::Right),
@@ -99,16 +101,16 @@ impl Profile {
 
     /// Nanoseconds per message if it consisted of the building blocks only.
     pub fn peak_ns(&self, costs: &[BlockCost]) -> f64 {
-        let ns = |block: Block| {
+        let ns = |block: BuildingBlock| {
             costs.iter().find(|cost| cost.block == block).map_or(0.0, |cost| cost.ns)
         };
         let maps = (1..=LEN_MAX).map(|len| {
-            self.of_message(self.presence_maps[len]) * ns(Block::PresenceMap(len as u8))
+            self.of_message(self.presence_maps[len]) * ns(BuildingBlock::PresenceMap(len as u8))
         });
-        let integers =
-            (1..=5).map(|len| self.of_message(self.integers[len]) * ns(Block::Integer(len as u8)));
-        let strings = self.of_message(self.string_bytes) / 5.0 * ns(Block::StringCopy);
-        let fields = self.of_message(self.fields) * ns(Block::NextField);
-        maps.sum::<f64>() + integers.sum::<f64>() + strings + fields + ns(Block::StopMask)
+        let integers = (1..=5)
+            .map(|len| self.of_message(self.integers[len]) * ns(BuildingBlock::Integer(len as u8)));
+        let strings = self.of_message(self.string_bytes) / 5.0 * ns(BuildingBlock::StringCopy);
+        let fields = self.of_message(self.fields) * ns(BuildingBlock::NextField);
+        maps.sum::<f64>() + integers.sum::<f64>() + strings + fields + ns(BuildingBlock::StopMask)
     }
 }

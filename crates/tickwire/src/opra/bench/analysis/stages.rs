@@ -2,14 +2,14 @@
 
 use super::Analysis;
 use crate::failure::Failure;
-use crate::table::{Align, Table};
+use crate::table::{Align, TextTable};
 use serde_json::json;
-use tickwire_dsparser::{ActionNames, Program, Stage};
+use tickwire_dsparser::{ActionNames, GrammarProgram, PatternStage};
 use tickwire_opra::grammar;
 
 /// Adds the results of each compilation stage for the OPRA grammars.
 pub fn report(analysis: &mut Analysis) -> Result<(), Failure> {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("grammar", Align::Left),
         ("pattern", Align::Left),
         ("simplified", Align::Right),
@@ -22,9 +22,10 @@ pub fn report(analysis: &mut Analysis) -> Result<(), Failure> {
         [("one run", grammar::GRAMMAR), ("one by one", grammar::SINGLY), ("study", grammar::PAPER)];
     let mut machines = String::new();
     for (name, text) in grammars {
-        let program = Program::parse(text, &ActionNames::new(grammar::ACTIONS))
+        let program = GrammarProgram::parse(text, &ActionNames::new(grammar::ACTIONS))
             .map_err(|error| Failure::Data(error.to_string()))?;
-        for Stage { pattern, simplified, nfa_states, dfa_states, states, shape } in program.stages()
+        for PatternStage { pattern, simplified, nfa_states, dfa_states, states, shape } in
+            program.stages()
         {
             table.row(vec![
                 name.to_owned(),

@@ -1,7 +1,7 @@
 //! Placeholder for the engines on other architectures.
 
-use super::{Column, Plan, Scan};
-use crate::reader::{Filter, Index};
+use super::{MessageScan, SlotColumn, TagPlan};
+use crate::reader::{Index, TagFilter};
 
 /// An engine that this architecture does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,17 +13,23 @@ impl Avx2 {
         None
     }
 
-    pub(crate) fn scan(self, _: &[u8], _: &mut Index, _: usize, _: &Filter) -> Option<Scan> {
+    pub(crate) fn scan(
+        self,
+        _: &[u8],
+        _: &mut Index,
+        _: usize,
+        _: &TagFilter,
+    ) -> Option<MessageScan> {
         match self {}
     }
 
     pub(crate) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(
         self,
-        _: &Plan,
+        _: &TagPlan,
         _: (&'m [u8], &Index),
         _: usize,
-        _: &mut Column<&'m [u8], T, TW>,
-        _: &mut Column<(u64, u64), V, VW>,
+        _: &mut SlotColumn<&'m [u8], T, TW>,
+        _: &mut SlotColumn<(u64, u64), V, VW>,
     ) -> Option<u64> {
         match self {}
     }
