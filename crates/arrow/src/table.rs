@@ -71,8 +71,8 @@ pub struct TableOptions {
 /// | dynamic reference | its message as JSON |
 ///
 /// Columns are named by the field's path, as in `MDEntries/MDEntryPx`; a repeated path gets the suffix `#2`.
-/// The first columns say where the message came from: `pkt`, `off`, `time`, `seq_num`, `source`,
-/// `destination` and `line`.
+/// The first columns say where the message came from: `pkt`, `off`, `time`, `seq_num`, `source`
+/// and `destination`.
 #[derive(Clone, Debug)]
 pub struct TemplateTable {
     pub(crate) program: Arc<Program>,

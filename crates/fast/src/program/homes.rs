@@ -50,7 +50,8 @@ pub(super) fn assign(
         }
     }
     let mut is_shared = vec![false; runs.len()];
-    // An integer may leave a value in the home that an exponent cannot have; only entries are checked.
+    // An integer may leave a value in the home that is no valid exponent, and values from homes are not
+    // checked; values from entries are.
     mixed.iter().for_each(|&run| is_shared[root(&groups, run)] = true);
     for op in outside_runs(code, segments, runs).filter(|op| op.operator.uses_dictionary()) {
         if let Some(&(run, _)) = first_lanes.get(&op.entry) {

@@ -69,8 +69,8 @@ impl DestinationSurvey {
     }
 }
 
-/// True if at least half of the payloads of the destination with fewer were also sent to the other
-/// one. Different channels share almost none; lines of one channel share all except lost ones.
+/// True if at least half of the payloads of the smaller destination were also sent to the other.
+/// Different channels share almost no payloads; lines of one channel share all that were not lost.
 fn is_same(first: &DestinationTraffic, second: &DestinationTraffic) -> bool {
     let common = first.digests.intersection(&second.digests).count();
     let least = first.digests.len().min(second.digests.len());

@@ -11,7 +11,8 @@ use std::arch::x86_64::_rdtsc;
 /// Messages of one engine in a trial: the first half is not timed.
 const MESSAGES: u32 = 64;
 const UNTIMED: u32 = MESSAGES / 2;
-/// Messages between trials: doubled after each, so that trials take less than a hundredth of the time.
+/// Messages between trials: doubled after each, so that the slower engine decodes less than a hundredth
+/// of the messages.
 const PAUSE_MIN: u32 = 2 * MESSAGES;
 const PAUSE_MAX: u32 = 64 * PAUSE_MIN;
 /// Trials won minus trials lost by SIMD, at most and at least.
@@ -93,7 +94,8 @@ impl SequenceChoice {
     #[inline(never)]
     fn count(&mut self, began: Option<u64>, bytes: usize) {
         if let Some(began) = began.filter(|_| self.left < UNTIMED) {
-            self.cycles += now().wrapping_sub(began);
+            // The clock of another CPU may be behind.
+            self.cycles += now().saturating_sub(began);
             self.bytes += bytes as u64;
         }
         if self.left == 0 {

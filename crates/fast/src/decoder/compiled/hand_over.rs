@@ -16,7 +16,7 @@ pub(super) struct VectorCall {
     pub kernel: WideKernel,
     /// Valid as long as the code.
     pub plan: *const LanePlan,
-    /// True if the plan has the lanes of undefined entries.
+    /// True if the plan has lanes for entries that are undefined.
     pub has_fresh: bool,
 }
 
