@@ -209,7 +209,7 @@ macro_rules! take {
             #[doc = concat!("Reads a `", stringify!($type), "`.")]
             ///
             /// # Errors
-            /// [`DecodeError::Cut`].
+            /// [`SampleDecodeError::Cut`].
             #[inline]
             pub fn $name(&mut self) -> Result<$type, SampleDecodeError> {
                 self.align(size_of::<$type>());

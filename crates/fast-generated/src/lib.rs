@@ -8,8 +8,8 @@
 //! The feature `measured` contains the modules that only benchmarks use, the feature `day` the module of
 //! simulated trading days. Both are on by default.
 //!
-//! All modules are used through [`tickwire_fast::generated::Decoder`] and
-//! [`Encoder`](tickwire_fast::generated::Encoder) with their `Templates`, so code that measures or compares modules
+//! All modules are used through [`tickwire_fast::generated::ModuleDecoder`] and
+//! [`ModuleEncoder`](tickwire_fast::generated::ModuleEncoder) with their `Templates`, so code that measures or compares modules
 //! is generic over [`tickwire_fast::generated::Templates`]. A decoder accepts any template file with the same
 //! signature as the module's. [`complex`], [`simple`] and [`cme_like`] have the signatures of benchmark
 //! captures that are not part of the project.

@@ -358,7 +358,8 @@ fn no_engine_takes_a_previous_value_that_its_field_cannot_have() {
             DecoderOptions::default().engine_under_test(engine).reset(ResetPolicy::Packet);
         let mut decoder = Decoder::with_options(program.clone(), options);
         for _ in 0..3 {
-            for (integer, outcome) in integers.iter().zip([Ok(3), Err(ErrorKind::DecimalRange)]) {
+            for (integer, outcome) in integers.iter().zip([Ok(3), Err(FastErrorKind::DecimalRange)])
+            {
                 decoder.begin_packet();
                 decoder.decode(&with_more(integer)).unwrap();
                 let decoded = decoder.decode(&with_more(&[0xc0, 0x82, 0x85]));
