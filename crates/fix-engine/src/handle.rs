@@ -159,18 +159,21 @@ impl Waking {
 
 impl EngineHandle {
     fn request(&self, request: Box<dyn EngineRequest>) -> Result<(), HandleError> {
-        let wake = &self.waking.wake;
-        let run = wake.run().ok_or(HandleError::Ended)?;
+        let run = self.waking.wake.run().ok_or(HandleError::Ended)?;
+        self.queue(run, request)
+    }
+
+    /// Queues a request that belongs to this run.
+    fn queue(&self, run: u64, request: Box<dyn EngineRequest>) -> Result<(), HandleError> {
         self.requests.try_send(QueuedRequest { run, request }).map_err(|error| match error {
             TrySendError::Full(_) => HandleError::Full,
             TrySendError::Disconnected(_) => HandleError::Ended,
         })?;
-        if !wake.is_in(run) {
-            return Err(HandleError::Ended);
-        }
-        // The request is queued: an engine that cannot be woken finds it within a second.
+        let is_refused = !self.waking.wake.is_in(run);
+        // The request is queued: an engine that cannot be woken finds it within a second. A refused
+        // request takes up room until the engine removes it.
         let _ = self.wake();
-        Ok(())
+        if is_refused { Err(HandleError::Ended) } else { Ok(()) }
     }
 
     /// Wakes the engine, so that it calls [`handle_turn`](super::Application::handle_turn) of its
@@ -275,5 +278,35 @@ impl Requests {
     /// Answers the executed requests, whose effects are now stored.
     pub fn answer(&mut self, sessions: &Sessions) {
         self.done.drain(..).for_each(|request| request.answer(sessions));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request without effects.
+    struct Nothing;
+
+    impl EngineRequest for Nothing {
+        fn act(&mut self, _: &mut Sessions, _: Now) {}
+
+        fn answer(self: Box<Self>, _: &Sessions) {}
+    }
+
+    #[test]
+    fn a_refused_request_takes_no_room_in_the_next_run() {
+        let poll = mio::Poll::new().expect("a poll");
+        let waker = mio::Waker::new(poll.registry(), mio::Token(0)).expect("a waker");
+        let mut requests = Requests::new(waker, 1, false);
+        let handle = requests.handle.clone();
+        // The engine ends while a thread is between reading the run and queueing its request.
+        let run = handle.waking.wake.run().expect("runs");
+        requests.end();
+        assert_eq!(handle.queue(run, Box::new(Nothing)), Err(HandleError::Ended));
+
+        requests.begin();
+        requests.act(&mut Sessions::default(), Now { wall_ns: 0, steady_ns: 0 }, 64);
+        assert_eq!(handle.request(Box::new(Nothing)), Ok(()));
     }
 }
