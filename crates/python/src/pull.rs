@@ -11,11 +11,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_captures::plan::{self, CaptureSplit, SplitReader};
 use tickwire_captures::{
-    CaptureDecoder, CaptureSample, CaptureSink, LossExtent, MessagePlace, PacketPlace, Selection,
+    CaptureDecoder, CaptureSample, CaptureSink, LossExtent, MessagePlace, OffsetBase, PacketPlace,
+    Selection,
 };
 use tickwire_fast::{DecodedMessage, DecoderOptions, FastError, Message, Program};
 use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::Framing;
+use tickwire_feed::framing::detect::Unproven;
 use tickwire_text::Header;
 
 /// A file, with its format and its split, if given.
@@ -220,6 +222,22 @@ impl<T: Take> CaptureSink for PullSink<T> {
 
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display) {
         self.faults.push(DecodeFault::of_packet(place, format!("{place}: {why}")));
+    }
+
+    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, _: Option<LossExtent>) {
+        let packet = match why {
+            Unproven::NumberBack { packet, .. } => packet,
+            _ => place.packet.index,
+        };
+        let remedy = match place.origin {
+            OffsetBase::Packet => format!("open the capture with reset_at=[{packet}]"),
+            OffsetBase::Stream => "open each session as a file of its own".to_owned(),
+        };
+        let offset = place.offset;
+        self.packet_failed(
+            place.packet,
+            &format_args!("offset {offset}: {why}; if another session begins there, {remedy}"),
+        );
     }
 
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
