@@ -75,7 +75,10 @@ pub mod simulate {
     /// Raises an error: not in this build.
     #[pyfunction]
     #[pyo3(signature = (*_args, **_keywords))]
-    pub fn day(_args: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Day> {
+    pub fn day(
+        _args: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyDay> {
         Err(missing("simulated exchange"))
     }
 }

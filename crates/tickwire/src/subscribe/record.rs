@@ -493,7 +493,7 @@ mod without_columns {
         }
 
         /// Never called.
-        pub fn record(&mut self, _: &Arrival<'_>) -> io::Result<()> {
+        pub fn record(&mut self, _: &SampleArrival<'_>) -> io::Result<()> {
             match self.0 {}
         }
 
