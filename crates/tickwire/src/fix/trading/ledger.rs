@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(compared("whole", "2", "e1 1\n", 2), Ok(1));
         for (name, status, noted, next, wanted) in [
             ("order", "2", "e1 1\n", 1, "different sequence numbers"),
-            ("end", "0", "e1 1\n", 2, "ended once"),
+            ("end", "0", "e1 1\n", 2, "completed exactly once"),
             ("lost", "2", "", 2, "a report was lost"),
             ("twice", "2", "e1 1\ne1 1\n", 2, "delivered twice"),
         ] {
