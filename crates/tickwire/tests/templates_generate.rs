@@ -26,7 +26,7 @@ const MAIN: &str = r#"
 pub mod trade;
 
 use std::sync::Arc;
-use tickwire_fast::generated::Message;
+use tickwire_fast::generated::ModuleMessage;
 use tickwire_fast::{Program, TemplateSet};
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
     let bytes = [0xf0, 0x81, 0x87, 0xc1, 0x82, 0x85, 0x83, 0x00, 0x60, 0xb9];
     let decoded = decoder.decode(&bytes).expect("a message");
     assert_eq!(decoded.len, bytes.len());
-    let Message::Known(message) = decoded.message else { panic!("a template of the module") };
+    let ModuleMessage::Known(message) = decoded.message else { panic!("a template of the module") };
     let trade::Message::Trade(trade) = message;
     let volumes: Vec<u32> = trade.legs.iter().map(|leg| leg.volume).collect();
     let symbol = trade.symbol().expect("present");
