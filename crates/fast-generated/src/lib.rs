@@ -20,23 +20,23 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use tickwire_fast::generated::{Decoder, Message, Templates};
+//! use tickwire_fast::generated::{ModuleDecoder, ModuleMessage, Templates};
 //! use tickwire_fast::{MessageDecoder, Program, TemplateSet};
 //! use tickwire_fast_generated::{exchange_complex, simple};
 //!
 //! /// Returns the template name of the first message of `packet`, if generated code knows the template.
-//! fn name_of<T: Templates>(decoder: &mut Decoder<T>, packet: &[u8]) -> Option<&'static str> {
+//! fn name_of<T: Templates>(decoder: &mut ModuleDecoder<T>, packet: &[u8]) -> Option<&'static str> {
 //!     match decoder.decode(packet).ok()?.message {
-//!         Message::Known(message) => Some(T::TEMPLATES[T::number(message)].name),
-//!         Message::Dynamic(_) => None,
+//!         ModuleMessage::Known(message) => Some(T::TEMPLATES[T::number(message)].name),
+//!         ModuleMessage::Dynamic(_) => None,
 //!     }
 //! }
 //!
 //! let program = |xml| Ok::<_, Box<dyn std::error::Error>>(Arc::new(Program::compile(TemplateSet::parse(xml)?)?));
 //! let simple_set = program(include_str!("../../exchange/templates/simple.xml"))?;
 //! let complex_set = program(include_str!("../../exchange/templates/complex.xml"))?;
-//! let mut simple = Decoder::<simple::Templates>::new(simple_set)?;
-//! let mut complex = Decoder::<exchange_complex::Templates>::new(complex_set)?;
+//! let mut simple = ModuleDecoder::<simple::Templates>::new(simple_set)?;
+//! let mut complex = ModuleDecoder::<exchange_complex::Templates>::new(complex_set)?;
 //! let (done, request) = ([0xc0, 0xe3], [0xc0, 0x82, 0x85, 0x86, 0x80, 0x80]);
 //! assert_eq!(name_of(&mut simple, &done), Some("Done"));
 //! assert_eq!(name_of(&mut complex, &request), Some("QuoteRequest"));
