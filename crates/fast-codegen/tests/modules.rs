@@ -37,8 +37,8 @@ fn only_members_that_are_always_there_are_public() {
     for (member, is_public) in [
         ("a: u32", true),
         ("b: u32", false),
-        ("c: Text", true),
-        ("d: Text", false),
+        ("c: TextValue", true),
+        ("d: TextValue", false),
         ("present: [u64; 1]", false),
     ] {
         assert!(
