@@ -6,9 +6,8 @@ use tickwire_fix::{BusinessRejectReason, FixDecimal, FixMessage, typed::FixText}
 use tickwire_fix_engine::{AcceptorOptions, Access, Application, BoxStore};
 use tickwire_fix_engine::{Engine, EngineOptions, SessionKey};
 use tickwire_fix_messages::fix44::*;
-use tickwire_fix_session::{
-    BeginString, Config, MemoryStore, MessageDelivery, OutgoingHeader, SessionId, SessionRole,
-};
+use tickwire_fix_session::{BeginString, Config, MemoryStore};
+use tickwire_fix_session::{MessageDelivery, OutgoingHeader, SessionId, SessionRole};
 
 /// ClOrdIDs of resting orders, and the number of sent reports.
 #[derive(Default)]
@@ -19,6 +18,8 @@ pub(crate) struct Venue {
 
 /// ClOrdID, Symbol, Side and OrderQty.
 type About<'m> = (FixText<'m>, Option<FixText<'m>>, Side, Option<FixDecimal>);
+/// An order, and the ExecTypes of the reports on a message about it.
+type Reports<'m> = (About<'m>, &'static [ExecType]);
 
 fn report<'m>(about: About<'m>, exec_type: ExecType, exec_id: &'m str) -> ExecutionReport<'m> {
     let (id, symbol, side, quantity) = about;
@@ -37,12 +38,8 @@ fn report<'m>(about: About<'m>, exec_type: ExecType, exec_id: &'m str) -> Execut
 }
 
 impl Venue {
-    /// Returns the ExecTypes of the reports on a message; `None` if it is not about an order, or
-    /// the order is unknown.
-    fn handle<'m>(
-        &mut self,
-        message: FixMessage<'m, '_>,
-    ) -> Option<(About<'m>, &'static [ExecType])> {
+    /// Returns the reports on a message; `None` if it is not about an order, or the order is unknown.
+    fn handle<'m>(&mut self, message: FixMessage<'m, '_>) -> Option<Reports<'m>> {
         Some(match AnyMessage::decode(&message).ok()? {
             AnyMessage::NewOrderSingle(order) => {
                 let about = (order.cl_ord_id(), order.symbol(), order.side(), order.order_qty());
@@ -79,8 +76,8 @@ impl Application for Venue {
             self.reports += 1;
             let exec_id = self.reports.to_string();
             let report = report(about, *exec_type, &exec_id);
-            let sent = delivery
-                .send_fields(&OutgoingHeader::new("8"), |writer| report.encode_fields(writer));
+            let head = OutgoingHeader::new("8");
+            let sent = delivery.send_fields(&head, |writer| report.encode_fields(writer));
             sent.map_or_else(tell, drop);
         }
     }
@@ -91,13 +88,8 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(Engine<Venue>, SocketAddr),
     let mut engine = Engine::new(EngineOptions::default(), Venue::default())?;
     let listener = engine.listen(AcceptorOptions::new(address))?;
     let id = SessionId::new(BeginString::Fix44, "VENUE", "TRADER");
-    let store = Box::new(MemoryStore::new());
-    engine.add_acceptor(
-        listener,
-        Config::new(SessionRole::Acceptor, id),
-        store,
-        Access::default(),
-    )?;
+    let config = Config::new(SessionRole::Acceptor, id);
+    engine.add_acceptor(listener, config, Box::new(MemoryStore::new()), Access::default())?;
     let address = engine.address(listener).ok_or("it listens")?;
     Ok((engine, address))
 }

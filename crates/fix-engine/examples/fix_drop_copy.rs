@@ -8,10 +8,8 @@ use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions,
     SessionKey, Sessions,
 };
-use tickwire_fix_session::{
-    BeginString, Config, MemoryStore, MessageDelivery, Now, OutgoingHeader, SendError, SessionId,
-    SessionRole,
-};
+use tickwire_fix_session::{BeginString, Config, MemoryStore, MessageDelivery, Now};
+use tickwire_fix_session::{OutgoingHeader, SendError, SessionId, SessionRole};
 
 /// A venue that fills every order, and the copies of its reports not yet sent to the watcher.
 #[derive(Default)]
@@ -36,9 +34,8 @@ impl Application for Venue {
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         let watcher = self.watcher?;
         for id in std::mem::take(&mut self.copies) {
-            match sessions
-                .send(watcher, now, &OutgoingHeader::new("8"), |writer| report(&id, writer))
-            {
+            let head = OutgoingHeader::new("8");
+            match sessions.send(watcher, now, &head, |writer| report(&id, writer)) {
                 // The watcher reads too slowly: its copies wait here.
                 Err(SendError::QueueFull) => self.copies.push(id),
                 sent => sent.map_or_else(|error| eprintln!("not copied: {error}"), drop),

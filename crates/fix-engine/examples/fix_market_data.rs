@@ -4,14 +4,11 @@
 use std::error::Error;
 use std::time::Duration;
 use tickwire_fix::{FixDecimal, FixMessage, typed::FixText};
-use tickwire_fix_engine::{
-    AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions,
-    SessionKey,
-};
+use tickwire_fix_engine::{AcceptorOptions, Access, Application, BoxStore};
+use tickwire_fix_engine::{Engine, EngineOptions, InitiatorOptions, SessionKey};
 use tickwire_fix_messages::fix44::*;
-use tickwire_fix_session::{
-    BeginString, Config, MemoryStore, MessageDelivery, OutgoingHeader, SessionId, SessionRole,
-};
+use tickwire_fix_session::{BeginString, Config, MemoryStore, MessageDelivery};
+use tickwire_fix_session::{OutgoingHeader, SessionId, SessionRole};
 
 /// The application of both sides, which differ by the messages they get; collects the client's entries.
 #[derive(Default)]
@@ -44,9 +41,8 @@ fn book<'m>() -> [AnyMessage<'m>; 2] {
     let mut snapshot = MarketDataSnapshotFullRefresh::new();
     for (kind, price, size) in [(MdEntryType::Bid, 99, 10), (MdEntryType::Offer, 101, 20)] {
         let mut entry = MdEntriesEntry::new(kind);
-        entry
-            .set_md_entry_px(FixDecimal::new(price, 0))
-            .set_md_entry_size(FixDecimal::new(size, 0));
+        let (price, size) = (FixDecimal::new(price, 0), FixDecimal::new(size, 0));
+        entry.set_md_entry_px(price).set_md_entry_size(size);
         snapshot.md_entries.push(entry);
     }
     let mut update = MarketDataIncrementalRefresh::new();

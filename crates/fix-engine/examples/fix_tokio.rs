@@ -6,10 +6,8 @@ use tickwire_fix::typed::{FixText, TimeWithPrecision};
 use tickwire_fix::{FixDecimal, Precision, UtcTimestamp, Writer};
 use tickwire_fix_engine::{SessionTask, SessionTaskHandle, SessionTaskOptions, TaskEnd};
 use tickwire_fix_messages::fix44::*;
-use tickwire_fix_session::{
-    BeginString, Config, Event, MemoryStore, MessageDelivery, OutgoingHeader, Session, SessionId,
-    SessionRole,
-};
+use tickwire_fix_session::{BeginString, Config, Event, MemoryStore, MessageDelivery};
+use tickwire_fix_session::{OutgoingHeader, Session, SessionId, SessionRole};
 use tickwire_host::clock::unix_ns;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -40,8 +38,8 @@ fn accept(mut delivery: MessageDelivery<'_, MemoryStore>) {
         leaves_qty: order.order_qty().unwrap_or(none), cum_qty: none, avg_px: none,
     });
     report.set_cl_ord_id(id);
-    let sent =
-        delivery.send_fields(&OutgoingHeader::new("8"), |writer| report.encode_fields(writer));
+    let head = OutgoingHeader::new("8");
+    let sent = delivery.send_fields(&head, |writer| report.encode_fields(writer));
     sent.map_or_else(|error| eprintln!("not sent: {error}"), drop);
 }
 

@@ -17,10 +17,8 @@ use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Decision, Engine, EngineOptions,
     InitiatorOptions, LogonAttempt, SessionKey,
 };
-use tickwire_fix_session::{
-    AdditionalFields, BeginString, Config, Hooks, MemoryStore, MessageDelivery, OutgoingMessage,
-    SessionId, SessionRole,
-};
+use tickwire_fix_session::{AdditionalFields, BeginString, Config, Hooks, MemoryStore};
+use tickwire_fix_session::{MessageDelivery, OutgoingMessage, SessionId, SessionRole};
 
 const RAW_DATA_LENGTH: Tag = Tag(95);
 const RAW_DATA: Tag = Tag(96);

@@ -8,13 +8,10 @@ use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, MessageBuilder, Program, ResetPolicy, TemplateSet,
 };
 use tickwire_fix::Tag;
-use tickwire_fix_engine::{
-    AcceptorOptions, Access, Application, BoxStore, Engine, EngineOptions, InitiatorOptions,
-    SessionKey,
-};
-use tickwire_fix_session::{
-    BeginString, Config, MemoryStore, MessageDelivery, SessionId, SessionRole,
-};
+use tickwire_fix_engine::{AcceptorOptions, Access, Application, BoxStore};
+use tickwire_fix_engine::{Engine, EngineOptions, InitiatorOptions, SessionKey};
+use tickwire_fix_session::{BeginString, Config, MemoryStore};
+use tickwire_fix_session::{MessageDelivery, SessionId, SessionRole};
 
 const TEMPLATES: &str = r#"<templates><template name="Snapshot" id="1">
     <string name="SecurityID" id="48"><copy/></string>
