@@ -34,7 +34,7 @@
 //! encoder.push(&draft.message()?)?;
 //! let packet = encoder.finish()?.to_vec();
 //!
-//! let summary = bottom_up::Decoder::new().decode_packet(&packet, |message| {
+//! let summary = bottom_up::BottomUpDecoder::new().decode_packet(&packet, |message| {
 //!     assert_eq!(message.seq_num(), Some(1));
 //!     assert_eq!(message.text().unwrap().to_string(), "EQUITY VOLUME");
 //! })?;
