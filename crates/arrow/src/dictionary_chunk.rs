@@ -22,6 +22,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::column_pages::{ColumnPages, PageBody, levels, packed};
+use crate::writer::ZSTD_LEVEL;
 
 /// Rows of a page, as of the Parquet library.
 const PAGE_ROWS: usize = 20_000;
@@ -33,7 +34,6 @@ const DICTIONARY_BYTES: usize = 1 << 20;
 const PIECE_ROWS: usize = 1024;
 /// Longest text that is a key itself.
 const SHORT_LEN: usize = 15;
-const ZSTD_LEVEL: i32 = 1;
 
 /// A column chunk under construction.
 pub(crate) struct DictionaryChunk {
@@ -383,7 +383,7 @@ fn short_key(bytes: &[u8], place: &std::ops::Range<usize>) -> Option<WordKey> {
     if len > SHORT_LEN {
         return None;
     }
-    // Sixteen bytes are read where there are as many: a constant number takes no call of memcpy.
+    // Reads sixteen bytes where as many follow: a copy of constant length needs no call of memcpy.
     let word = match bytes.get(place.start..).and_then(<[u8]>::first_chunk) {
         Some(word) => u128::from_le_bytes(*word) & !(u128::MAX << (8 * len)),
         None => {

@@ -18,6 +18,9 @@ use crate::encoders::Encoders;
 use crate::encoding::ColumnEncoding;
 use crate::parquet_file::ParquetFile;
 
+/// Level of zstd for the pages of Parquet files.
+pub(crate) const ZSTD_LEVEL: i32 = 1;
+
 /// A file format for columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
@@ -220,7 +223,7 @@ fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), ParquetError>
 /// Selects encodings by the first rows, and page statistics for the columns that queries filter by.
 fn properties(batch: &RecordBatch) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by(format!("tickwire {}", env!("CARGO_PKG_VERSION")));
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
