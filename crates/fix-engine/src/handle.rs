@@ -129,7 +129,7 @@ where
 #[derive(Clone)]
 pub struct EngineHandle {
     requests: SyncSender<QueuedRequest>,
-    waking: Arc<Waking>,
+    waker: Arc<EngineWaker>,
 }
 
 /// A request with the run of the engine in which it was queued.
@@ -144,22 +144,22 @@ impl fmt::Debug for EngineHandle {
     }
 }
 
-struct Waking {
+struct EngineWaker {
     waker: mio::Waker,
     /// True if the engine polls without sleeping.
     is_busy: bool,
-    wake: Wake,
+    flags: Wake,
 }
 
-impl Waking {
+impl EngineWaker {
     fn wake(&self) -> io::Result<()> {
-        if self.wake.set_woken() && !self.is_busy { self.waker.wake() } else { Ok(()) }
+        if self.flags.set_woken() && !self.is_busy { self.waker.wake() } else { Ok(()) }
     }
 }
 
 impl EngineHandle {
     fn request(&self, request: Box<dyn EngineRequest>) -> Result<(), HandleError> {
-        let run = self.waking.wake.run().ok_or(HandleError::Ended)?;
+        let run = self.waker.flags.run().ok_or(HandleError::Ended)?;
         self.queue(run, request)
     }
 
@@ -169,7 +169,7 @@ impl EngineHandle {
             TrySendError::Full(_) => HandleError::Full,
             TrySendError::Disconnected(_) => HandleError::Ended,
         })?;
-        let is_refused = !self.waking.wake.is_in(run);
+        let is_refused = !self.waker.flags.is_in(run);
         // The request is queued: an engine that cannot be woken finds it within a second. A refused
         // request takes up room until the engine removes it.
         let _ = self.wake();
@@ -182,7 +182,7 @@ impl EngineHandle {
     /// # Errors
     /// [`HandleError::WakeFailed`].
     pub fn wake(&self) -> Result<(), HandleError> {
-        self.waking.wake().map_err(|error| {
+        self.waker.wake().map_err(|error| {
             tracing::error!("an engine cannot be woken: {error}");
             HandleError::WakeFailed
         })
@@ -237,13 +237,13 @@ pub(super) struct Requests {
 impl Requests {
     pub fn new(waker: mio::Waker, requests_max: usize, is_busy: bool) -> Self {
         let (requests, receiver) = sync_channel(requests_max);
-        let waking = Arc::new(Waking { waker, is_busy, wake: Wake::new() });
-        Self { handle: EngineHandle { requests, waking }, receiver, done: Vec::new() }
+        let waker = Arc::new(EngineWaker { waker, is_busy, flags: Wake::new() });
+        Self { handle: EngineHandle { requests, waker }, receiver, done: Vec::new() }
     }
 
     /// Executes at most `most` requests. Returns true if there may be more.
     pub fn act(&mut self, sessions: &mut Sessions, now: Now, most: usize) -> bool {
-        let wake = &self.handle.waking.wake;
+        let wake = &self.handle.waker.flags;
         if !wake.take_woken() {
             return false;
         }
@@ -266,12 +266,12 @@ impl Requests {
 
     /// Accepts requests, also again after [`Requests::end`].
     pub fn begin(&self) {
-        self.handle.waking.wake.begin();
+        self.handle.waker.flags.begin();
     }
 
     /// Refuses new and pending requests.
     pub fn end(&mut self) {
-        self.handle.waking.wake.end();
+        self.handle.waker.flags.end();
         self.receiver.try_iter().for_each(drop);
     }
 
@@ -301,7 +301,7 @@ mod tests {
         let mut requests = Requests::new(waker, 1, false);
         let handle = requests.handle.clone();
         // The engine ends while a thread is between reading the run and queueing its request.
-        let run = handle.waking.wake.run().expect("runs");
+        let run = handle.waker.flags.run().expect("runs");
         requests.end();
         assert_eq!(handle.queue(run, Box::new(Nothing)), Err(HandleError::Ended));
 

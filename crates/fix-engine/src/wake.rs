@@ -37,7 +37,7 @@ impl Wake {
         !self.is_woken.swap(true, Ordering::AcqRel)
     }
 
-    /// Returns whether the engine was woken, and forgets it. Call it before the queue is read: a
+    /// Returns whether the engine was woken, and clears the flag. Call it before the queue is read: a
     /// request that is queued later wakes the engine again.
     pub(crate) fn take_woken(&self) -> bool {
         self.is_woken.swap(false, Ordering::AcqRel)
