@@ -196,7 +196,7 @@ mod tests {
             });
             assert_eq!(one, other, "message {number}");
         }
-        if let Some(choice) = automatic.jit.choice(0) {
+        if let Some(choice) = &automatic.jit.templates[0].sequence {
             assert!(choice.pause > 2 * PAUSE_MIN, "two trials took place");
         }
     }

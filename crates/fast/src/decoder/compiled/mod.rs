@@ -283,10 +283,9 @@ impl Decoder {
             _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
         };
         let bits = bits << 1;
-        let choice = self.jit.choice(index);
-        let (began, vectors) = choice.map_or((None, false), |c| (c.begin(), c.takes_vectors()));
         let compiled = self.jit.compiled.as_ref()?;
-        let Some(code) = compiled.of_template(index) else {
+        let success = self.jit.templates.get_mut(index as usize)?;
+        let Some(code) = compiled.of_template(index).filter(|_| success.plain.is_good()) else {
             return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));
         };
         if !code.takes(bits) {
@@ -304,6 +303,11 @@ impl Decoder {
             false => self.jit.tail.lengthened(bytes, code.bytes_max),
         };
         let start = (at, bits);
+        let mut choice = success.sequence.as_mut();
+        let (began, vectors) = match &mut choice {
+            Some(choice) => (choice.begin(), choice.takes_vectors()),
+            None => (None, false),
+        };
         let dictionary = &mut self.dictionary;
         let limits = &self.options.limits;
         let entries_max = limits.entries_max.min(limits.entries_total_max);
@@ -311,7 +315,7 @@ impl Decoder {
         let message = code.message(window, bytes.len(), start, dictionary, words, terms);
         let leaves_lanes = code.leaves_lanes;
         // In a stream the message may be incomplete, which says nothing about SIMD.
-        if let Some(choice) = self.jit.choice(index)
+        if let Some(choice) = choice
             && (!STREAM || message.is_some())
         {
             let end = message.as_ref().map_or(start.0, |message| message.end);
@@ -322,11 +326,17 @@ impl Decoder {
             }
         }
         let Some(message) = message else {
-            return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));
+            let end = self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits))?;
+            // Plain code backs off only where tree code succeeds.
+            if let Some(success) = self.jit.templates.get_mut(index as usize) {
+                success.plain.learn(true);
+            }
+            return Some(end);
         };
         if message.end > bytes.len() {
             return None;
         }
+        success.plain.learn(false);
         let store = &mut self.message.store;
         store.bytes.clear();
         store.used = message.used;

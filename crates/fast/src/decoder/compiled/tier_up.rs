@@ -12,14 +12,22 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(in crate::decoder) struct JitEngine {
     pub(super) compiled: Option<Compiled>,
-    /// Messages decoded without machine code, by template.
-    heat: Vec<u32>,
+    pub(super) templates: Vec<TemplateSuccess>,
     due: TierUpSchedule,
-    /// How the entries of plain templates are decoded, by template; `None` if SIMD cannot decode them.
-    sequences: Vec<Option<SequenceChoice>>,
-    /// Success of tree code, by template.
-    trees: Vec<Habit>,
     pub(super) tail: PacketTail,
+}
+
+/// Success of each engine with one template.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TemplateSuccess {
+    /// Messages decoded without machine code.
+    heat: u32,
+    /// Back-off of plain code, where the tree decodes its messages instead.
+    pub(super) plain: Habit,
+    /// Back-off of the tree, where the operations decode its messages.
+    pub(super) tree: Habit,
+    /// How entries are decoded; `None` if SIMD cannot decode them.
+    pub(super) sequence: Option<SequenceChoice>,
 }
 
 /// When templates are compiled, and in which form.
@@ -64,12 +72,14 @@ impl JitEngine {
             program.runs.get(sequence.run as usize)?.plan.as_ref()?;
             wide.map(|_| SequenceChoice::new(is_forced))
         };
+        let success = |quick| {
+            let sequence = hands_over(quick);
+            TemplateSuccess { sequence, ..TemplateSuccess::default() }
+        };
         let compiled = compiled(options, program);
         Self {
-            heat: vec![0; program.templates.len()],
             due: TierUpSchedule::of(options, program),
-            sequences: program.quick.iter().map(hands_over).collect(),
-            trees: vec![Habit::default(); program.templates.len()],
+            templates: program.quick.iter().map(success).collect(),
             tail: PacketTail::new(compiled.as_ref().map_or(0, Compiled::bytes_max)),
             compiled,
         }
@@ -86,7 +96,7 @@ impl JitEngine {
     #[inline(always)]
     pub(in crate::decoder) fn decoded(&mut self, program: &Program, template: u32) {
         if let Some(compiled) = &self.compiled
-            && let Some(heat) = self.heat.get_mut(template as usize)
+            && let Some(TemplateSuccess { heat, .. }) = self.templates.get_mut(template as usize)
         {
             *heat = heat.saturating_add(1);
             if *heat == self.due.message || *heat == self.due.trees {
@@ -98,27 +108,7 @@ impl JitEngine {
     /// Returns the number of messages of a template that were decoded without machine code.
     #[cfg(test)]
     pub(super) fn heat_of(&self, template: usize) -> u32 {
-        self.heat[template]
-    }
-
-    /// Returns the choice between SIMD and plain code for the entries of a template, if there is one.
-    #[inline(always)]
-    pub(super) fn choice(&mut self, template: u32) -> Option<&mut SequenceChoice> {
-        self.sequences.get_mut(template as usize)?.as_mut()
-    }
-
-    /// True if tree code of this template should be tried now.
-    #[inline(always)]
-    pub(super) fn may_use_tree(&mut self, template: u32) -> bool {
-        self.trees.get_mut(template as usize).is_some_and(Habit::is_good)
-    }
-
-    /// Records the success of tree code.
-    #[inline(always)]
-    pub(super) fn tree_did(&mut self, template: u32, is_declined: bool) {
-        if let Some(habit) = self.trees.get_mut(template as usize) {
-            habit.learn(is_declined);
-        }
+        self.templates[template].heat
     }
 }
 

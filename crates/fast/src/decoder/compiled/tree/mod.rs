@@ -320,7 +320,8 @@ impl Decoder {
         bytes: &[u8],
         (position, template, bits): (usize, u32, u64),
     ) -> Option<usize> {
-        if !self.jit.may_use_tree(template) {
+        let success = self.jit.templates.get_mut(template as usize)?;
+        if !success.tree.is_good() {
             return None;
         }
         let compiled = self.jit.compiled.as_ref()?;
@@ -379,7 +380,7 @@ impl Decoder {
         }
         // An incomplete message is no failure of the code.
         if !STREAM || !matches!(outcome, TreeOutcome::NearEnd) {
-            self.jit.tree_did(template, !matches!(outcome, TreeOutcome::Done(_)));
+            success.tree.learn(!matches!(outcome, TreeOutcome::Done(_)));
         }
         let TreeOutcome::Done(end) = outcome else { return None };
         self.message.set_template(template);
@@ -432,6 +433,32 @@ mod tests {
             assert_eq!(decoder.decode(&message).unwrap().len, message.len());
         }
         assert_eq!(by_operations(&decoder), 1 << 12);
+    }
+
+    /// Plain code backs off while the tree decodes most messages, and is tried again from time to time.
+    #[test]
+    fn plain_code_is_not_tried_where_it_mostly_bails_out() {
+        let xml =
+            r#"<templates><template name="T" id="1"><string name="Text"/></template></templates>"#;
+        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
+        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
+        let mut decoder = Decoder::with_options(Arc::new(program), options);
+        let long = [0xc0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9];
+        let short = [0xc0, 0x81, 0xc9];
+        for (message, tries_plain) in [(&long[..], false), (&short[..], true), (&long[..], false)] {
+            for _ in 0..5000 {
+                assert_eq!(decoder.decode(message).unwrap().len, message.len());
+            }
+            let mut plain = decoder.jit.templates[0].plain;
+            let mut tries = 0;
+            for _ in 0..128 {
+                if plain.is_good() {
+                    tries += 1;
+                    plain.learn(!tries_plain);
+                }
+            }
+            assert_eq!(tries > 1, tries_plain, "{tries} tries");
+        }
     }
 
     #[test]
