@@ -5,13 +5,16 @@ use super::layout::{FieldLayout, SegmentLayout, SegmentRef, Storage};
 use crate::message::FieldValue;
 use crate::template::{Decimal, FieldType, Value};
 
-/// Source and type of a field's value. It is one flat enum, so that reading a value takes one indirect jump.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Source and type of a field's value. It is one flat enum, and the most frequent kinds are first, so that
+/// two comparisons decide them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ViewKind {
     UInt,
     Int,
-    Decimal,
     Ascii,
+    /// No value.
+    Absent,
+    Decimal,
     Unicode,
     Bytes,
     Constant,
@@ -19,8 +22,6 @@ pub(crate) enum ViewKind {
     Sequence,
     Dynamic,
     Discarded,
-    /// No value.
-    Absent,
 }
 
 /// The value of a constant field, in the form in which it is read: a layout's `Value` would take
@@ -66,13 +67,11 @@ impl ConstantValue {
 /// Read instruction of one field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldView {
-    /// Content if the presence bit is set.
-    pub kind: ViewKind,
-    /// Content if it is not: absent, or what needs no bit.
-    pub otherwise: ViewKind,
-    /// Bit in the presence word; mandatory fields have one too.
-    pub bit: u8,
-    /// Index of the presence word in the record.
+    /// Content if the presence bit is set, and if it is not: absent, or what needs no bit.
+    pub kinds: [ViewKind; 2],
+    /// The presence bit in its byte; mandatory fields have one too.
+    pub mask: u8,
+    /// Byte of the record that has the presence bit.
     pub presence: u32,
     /// First word of the value in the record; for a constant, its index among the program's.
     pub slot: u32,
@@ -114,7 +113,8 @@ impl FieldView {
             Storage::Constant(_) | Storage::Discarded => kind,
             _ => ViewKind::Absent,
         };
-        Self { kind, otherwise, bit, presence, slot, segment }
+        let presence = 8 * presence + u32::from(bit) / 8;
+        Self { kinds: [kind, otherwise], mask: 1 << (bit % 8), presence, slot, segment }
     }
 }
 
