@@ -101,38 +101,55 @@ struct DictionaryJournal {
     /// overwrites an entry.
     message: u32,
     entry_marks: Vec<u32>,
-    text_marks: Vec<u32>,
 }
 
-/// Long values that a message has overwritten, in order.
+/// Long values that a message has overwritten. Each buffer has a second one, with which it changes places
+/// before it is overwritten for the first time in a message, so nothing is copied.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextUndo {
-    /// Buffer number, and the start of its old content in `bytes`.
-    texts: Vec<(u32, usize)>,
-    bytes: Vec<u8>,
+    /// Buffers that the message has overwritten.
+    noted: Vec<u32>,
+    /// Second buffers: the content before the message, for those that are noted.
+    before: Vec<Vec<u8>>,
+    /// Number of the message, and by buffer that of the last one that overwrote it.
+    message: u32,
+    marks: Vec<u32>,
 }
 
 impl TextUndo {
-    /// Saves the content of a buffer.
-    pub(crate) fn note(&mut self, buffer: u32, content: &[u8]) {
-        self.texts.push((buffer, self.bytes.len()));
-        self.bytes.extend_from_slice(content);
+    /// Starts a message, in a dictionary with this many buffers.
+    #[inline]
+    pub(crate) fn begin(&mut self, buffers: usize) {
+        self.noted.clear();
+        self.message = self.message.wrapping_add(1);
+        if self.message == 0 || self.marks.len() != buffers {
+            self.begin_again(buffers);
+        }
     }
 
-    fn clear(&mut self) {
-        self.texts.clear();
-        self.bytes.clear();
+    #[cold]
+    fn begin_again(&mut self, buffers: usize) {
+        // Marks of four billion messages ago would become valid again.
+        self.marks = vec![0; buffers];
+        self.before.resize(buffers, Vec::new());
+        self.message = 1;
+    }
+
+    /// Saves the content of a buffer; the caller overwrites all of it.
+    #[inline]
+    pub(crate) fn note(&mut self, buffer: u32, buffers: &mut [Vec<u8>]) {
+        let index = buffer as usize;
+        if std::mem::replace(&mut self.marks[index], self.message) != self.message {
+            self.noted.push(buffer);
+            std::mem::swap(&mut buffers[index], &mut self.before[index]);
+        }
     }
 
     fn put_back(&mut self, buffers: &mut [Vec<u8>]) {
-        let mut end = self.bytes.len();
-        for &(buffer, start) in self.texts.iter().rev() {
-            let buffer = &mut buffers[buffer as usize];
-            buffer.clear();
-            buffer.extend_from_slice(&self.bytes[start..end]);
-            end = start;
+        for &buffer in &self.noted {
+            std::mem::swap(&mut buffers[buffer as usize], &mut self.before[buffer as usize]);
         }
-        self.clear();
+        self.begin(buffers.len());
     }
 }
 
@@ -322,12 +339,11 @@ impl DictionaryEntries {
         let (entries, texts) = (self.entries.len(), self.texts.len());
         let journal = self.journal.get_or_insert_with(|| DictionaryJournal {
             entry_marks: vec![0; entries],
-            text_marks: vec![0; texts],
             ..DictionaryJournal::default()
         });
         journal.next_message();
         journal.entries.clear();
-        journal.texts.clear();
+        journal.texts.begin(texts);
         journal.epoch = epoch;
         journal.last_template = last_template;
     }
@@ -382,10 +398,8 @@ impl DictionaryEntries {
     }
 
     fn record_text(&mut self, text: u32) {
-        let Some(journal) = &mut self.journal else { return };
-        let index = text as usize;
-        if std::mem::replace(&mut journal.text_marks[index], journal.message) != journal.message {
-            journal.texts.note(text, &self.texts[index]);
+        if let Some(journal) = &mut self.journal {
+            journal.texts.note(text, &mut self.texts);
         }
     }
 }
@@ -396,7 +410,6 @@ impl DictionaryJournal {
         if self.message == 0 {
             // Marks of four billion messages ago would become valid again.
             self.entry_marks.fill(0);
-            self.text_marks.fill(0);
             self.message = 1;
         }
     }
@@ -491,8 +504,8 @@ mod tests {
                 dictionary.set_bytes::<true>(1, format!("a long value, number {round}").as_bytes());
             }
             let journal = dictionary.journal.as_ref().unwrap();
-            assert_eq!((journal.entries.len(), journal.texts.texts.len()), (2, 1));
-            assert_eq!(journal.texts.bytes, first);
+            assert_eq!((journal.entries.len(), journal.texts.noted.len()), (2, 1));
+            assert_eq!(journal.texts.before[0], first);
             dictionary.roll_back();
             assert_eq!(dictionary.integer(0), 7);
             assert_eq!(dictionary.bytes(1), first);

@@ -10,7 +10,8 @@ use support::random;
 use support::{Absent, record_json};
 use tickwire_fast::{
     BufferedPacket, CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions,
-    EngineUnderTest, FastError, Limits, MessageBuilder, Program, ResetPolicy, TemplateSet, TierUp,
+    EngineUnderTest, FastError, Limits, Message, MessageBuilder, Program, ResetPolicy, TemplateSet,
+    TierUp,
 };
 use tickwire_testing::Choices;
 
@@ -101,7 +102,6 @@ impl Clone for Decoders {
 /// Decodes random messages of a template set: whole, truncated and corrupted. Returns the number of
 /// whole ones.
 fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> usize {
-    let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
     let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message]);
     let conformance =
         choices.of(&[Conformance::Lenient, Conformance::Strict, Conformance::Canonical]);
@@ -112,20 +112,38 @@ fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> 
         _ => Limits::default(),
     };
     let options = DecoderOptions::default().reset(reset).conformance(conformance).limits(limits);
-    let mut decoders = Decoders::new(program.clone(), options);
     // Encoders and decoders have different limits: some messages exceed those of the decoders.
     let encoder_options = EncoderOptions::default().reset(reset);
+    let what = format!("{what}, {reset:?}, {conformance:?}");
+    agree_with(choices, set, (options, encoder_options), rounds, &what, any_message)
+}
+
+fn any_message<'b>(choices: &mut Choices, builder: &'b mut MessageBuilder) -> &'b Message {
+    let template = choices.index(builder.program().templates().len());
+    random::message(choices, builder, template)
+}
+
+/// As [`agree`], with these options and messages.
+fn agree_with(
+    choices: &mut Choices,
+    set: TemplateSet,
+    (options, encoder_options): (DecoderOptions, EncoderOptions),
+    rounds: usize,
+    what: &str,
+    message: for<'b> fn(&mut Choices, &'b mut MessageBuilder) -> &'b Message,
+) -> usize {
+    let program = Arc::new(Program::compile(set).expect("compiles"));
+    let mut decoders = Decoders::new(program.clone(), options);
     let mut encoder = Encoder::with_options(program.clone(), encoder_options);
-    let mut builder = MessageBuilder::new(program.clone());
+    let mut builder = MessageBuilder::new(program);
     let mut whole = 0;
     for round in 0..rounds {
-        let template = choices.index(program.templates().len());
-        let message = random::message(choices, &mut builder, template);
+        let message = message(choices, &mut builder);
         let mut bytes = Vec::new();
         if encoder.encode(message, &mut bytes).is_err() {
             continue;
         }
-        let what = format!("{what}, {reset:?}, {conformance:?}, message {round}");
+        let what = format!("{what}, message {round}");
         if round % 4 == 3 {
             let before = decoders.clone();
             for _ in 0..12 {
@@ -239,4 +257,89 @@ fn projections(
         }
     }
     whole
+}
+
+/// A template with every operator for strings and byte vectors, each with its own entry, and fields
+/// after them that can fail.
+fn texts_set(attributes: &str) -> TemplateSet {
+    let operators = [
+        "",
+        "<default/>",
+        "<copy/>",
+        "<copy value='61616161616161616161'/>",
+        "<delta/>",
+        "<tail/>",
+    ];
+    let types = [("string", ""), ("string", "charset='unicode'"), ("byteVector", "")];
+    let mut fields = String::new();
+    for (index, operator) in operators.iter().enumerate() {
+        for (number, (name, charset)) in types.iter().enumerate() {
+            for presence in ["optional", "mandatory"] {
+                if presence == "optional" || !operator.contains("default") {
+                    fields += &format!(
+                        "<{name} name='{presence}{index}{number}' {charset} presence='{presence}'>{operator}</{name}>"
+                    );
+                }
+            }
+        }
+    }
+    let xml = format!(
+        "<templates><template name='T' id='1' {attributes}>{fields}\
+         <group name='G' presence='optional'><uInt32 name='N'/></group></template></templates>"
+    );
+    TemplateSet::parse(&xml).expect("valid")
+}
+
+/// Strings have lengths around those of words, vectors and limits, mostly the same in a message, and
+/// differ little from message to message.
+fn message_of_texts<'b>(choices: &mut Choices, builder: &'b mut MessageBuilder) -> &'b Message {
+    const LENGTHS: [usize; 18] = [0, 1, 2, 6, 7, 8, 9, 15, 16, 17, 30, 31, 32, 33, 34, 64, 65, 300];
+    let mut lengths = [0; 3].map(|_| choices.of(&LENGTHS));
+    if choices.once_in(2) {
+        lengths = [lengths[0]; 3];
+    }
+    let program = builder.program().clone();
+    builder.begin(0).expect("a template");
+    for (index, field) in program.fields_of(program.templates()[0].segment).iter().enumerate() {
+        if field.optional && choices.once_in(4) {
+            continue;
+        }
+        if &*field.name.local == "G" {
+            builder.begin_group(index).expect("a group");
+            builder.set_u64("N", 5).expect("a number");
+            builder.end().expect("the group");
+            continue;
+        }
+        let mut text = vec![b'a'; lengths[index % lengths.len()]];
+        if choices.once_in(2) && !text.is_empty() {
+            let at = choices.index(text.len());
+            text[at] = b'b';
+        }
+        builder.set_bytes(index, &text).expect("a string");
+    }
+    builder.finish().expect("every mandatory field is set")
+}
+
+#[test]
+fn strings_of_every_length_agree() {
+    let all = [
+        Limits::default(),
+        Limits::default().string_max(8),
+        Limits::default().string_max(31),
+        Limits::default().string_max(32),
+        Limits::default().message_bytes_max(700),
+        Limits::default().message_bytes_max(1_000),
+    ];
+    let mut whole = 0;
+    for (seed, limits) in all.into_iter().enumerate() {
+        for attributes in ["", "reset='Y'"] {
+            let mut choices = Choices::seeded(0x7e87 + seed as u64);
+            let options = DecoderOptions::default().limits(limits);
+            let what = format!("{limits:?}, {attributes}");
+            let options = (options, EncoderOptions::default());
+            let set = texts_set(attributes);
+            whole += agree_with(&mut choices, set, options, 60, &what, message_of_texts);
+        }
+    }
+    assert!(whole > 200, "{whole} messages decoded");
 }

@@ -23,14 +23,13 @@ pub(crate) const ENTRY_PARTS: EntryParts = EntryParts {
     stamp: offset_of!(DictionaryEntry, stamp),
 };
 
-/// Pointers into a dictionary for machine code and its helper functions. The dictionary must not be
-/// used otherwise meanwhile.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DictionaryAccess {
+/// The parts of a dictionary that machine code and its helper functions access.
+#[derive(Debug)]
+pub(crate) struct DictionaryAccess<'d> {
     pub(crate) entries: *mut [DictionaryEntry],
-    pub(crate) texts: *mut [Vec<u8>],
+    pub(crate) texts: &'d mut [Vec<u8>],
     pub(crate) tags: *mut u8,
-    pub(crate) undo: *mut TextUndo,
+    pub(crate) undo: &'d mut TextUndo,
     pub(crate) epoch: u32,
 }
 
@@ -69,12 +68,12 @@ impl DictionaryEntries {
 
     /// Returns the parts of the dictionary that machine code accesses.
     #[inline]
-    pub(crate) fn parts(&mut self) -> DictionaryAccess {
+    pub(crate) fn parts(&mut self) -> DictionaryAccess<'_> {
         DictionaryAccess {
             entries: self.entries.as_mut_slice(),
-            texts: self.texts.as_mut_slice(),
+            texts: &mut self.texts,
             tags: self.tags.as_mut_ptr(),
-            undo: &raw mut self.undo.texts,
+            undo: &mut self.undo.texts,
             epoch: self.epoch,
         }
     }
@@ -93,7 +92,7 @@ impl DictionaryEntries {
         let Undo { entries, tags, texts } = &mut self.undo;
         entries.clear();
         tags.clear();
-        texts.clear();
+        texts.begin(self.texts.len());
         for range in ranges {
             let range = range.start as usize..range.end as usize;
             entries.extend_from_slice(&self.entries[range.clone()]);

@@ -430,7 +430,7 @@ pub fn seldom() {}
 
 /// Returns the index of the first byte with a stop bit; searches eight bytes at a time.
 #[inline]
-fn first_stop(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn first_stop(bytes: &[u8]) -> Option<usize> {
     let (words, tail) = bytes.as_chunks();
     for (index, word) in words.iter().enumerate() {
         let stops = u64::from_le_bytes(*word) & WORD_STOPS;

@@ -55,6 +55,8 @@ use window as ahead;
 pub use crate::program::LaneKind;
 pub(crate) use ahead::space::{OutputRoom, Space};
 pub use context::CodingContext;
+#[cfg(machine_code)]
+pub(crate) use cursor::first_stop;
 pub use cursor::{Bits, InputCursor, WideBits, seldom};
 pub use decimal::exponent;
 pub use decoder::{DecodedModuleMessage, ModuleDecoder, ModuleMessage, ModuleStep};

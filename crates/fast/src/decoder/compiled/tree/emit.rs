@@ -109,12 +109,12 @@ impl TreeEmitter<'_, '_> {
     }
 
     pub(super) fn load_call(&mut self, at: usize) -> Value {
-        debug_assert!(at < size_of::<TreeCall>());
+        debug_assert!(at < size_of::<TreeCall<'_>>());
         self.b.ins().load(types::I64, HEAD, self.given.call, at as i32)
     }
 
     pub(super) fn store_call(&mut self, at: usize, value: Value) {
-        debug_assert!(at < size_of::<TreeCall>());
+        debug_assert!(at < size_of::<TreeCall<'_>>());
         self.b.ins().store(HEAD, value, self.given.call, at as i32);
     }
 

@@ -1,18 +1,29 @@
-//! Functions that tree code calls: for strings that do not fit a word, byte vectors, deltas and
-//! tails of strings.
+//! Functions that tree code calls: for strings of more than 32 bytes, byte vectors, deltas and tails of
+//! strings, and for the dictionary's copy of long strings.
 //!
 //! They have the contract of compiled code: on errors and rare cases they bail out of the message,
 //! and the caller restores the dictionary.
 
 use super::TreeCall;
 use crate::decoder::lanes::{signed_at, unsigned_at};
-use crate::dictionary::{DictionaryEntry, EntryState, LONG_WORD, TextUndo, Word, inline_word};
-use crate::message::push_bytes;
+use crate::dictionary::{
+    DictionaryEntry, EntryState, INLINE_MAX, LONG_WORD, OUTSIDE, TextUndo, Word,
+};
 use crate::program::{Op, Program, WireType};
+use crate::rt::first_stop;
 use crate::template::OperatorKind;
 use std::ptr::null;
 
 const STOP: u8 = 0x80;
+/// Strings of up to this many bytes are copied as this many bytes, without a call.
+pub(super) const MIDDLE_BYTES: usize = 32;
+/// Room for such a string, and for copying it from there in the same way.
+const ROOM_BYTES: usize = 2 * MIDDLE_BYTES;
+/// Longer strings are copied by a call.
+const COPIED_BYTES: usize = 8 * MIDDLE_BYTES;
+
+/// The word of a long string has its start in the lower half and its length above.
+pub(super) const LONG_LENGTH_SHIFT: u32 = 32;
 
 /// Description of a field for the helper functions.
 #[derive(Debug)]
@@ -30,22 +41,28 @@ pub(super) struct TextField {
 
 /// Buffers for the strings of a message, and their limits.
 #[derive(Debug)]
-pub(super) struct TreeTexts {
+#[repr(C)]
+pub(super) struct TreeTexts<'t> {
+    /// Position in the message's strings at which compiled code writes the next one.
+    pub at: *mut u8,
+    /// Last such position at which it may write a string of at most [`MIDDLE_BYTES`] bytes, as this many
+    /// bytes; [`ROOM_BYTES`] are writable there. Null if it may not.
+    pub at_max: *mut u8,
+    /// Start of the message's strings.
+    pub base: *const u8,
     /// End of the readable bytes.
     pub end: *const u8,
     pub entries: *mut [DictionaryEntry],
-    pub buffers: *mut [Vec<u8>],
+    pub buffers: &'t mut [Vec<u8>],
     /// Stamp of an assigned entry.
     pub epoch: u32,
-    /// Saves overwritten long values of entries; null if nothing is to be restored.
-    pub undo: *mut TextUndo,
-    /// Long strings of the message.
-    pub bytes: *mut Vec<u8>,
-    /// Buffer to assemble a string.
-    pub scratch: *mut Vec<u8>,
-    pub bytes_max: usize,
+    /// Saves overwritten long values of entries; `None` if nothing is to be restored.
+    pub undo: Option<&'t mut TextUndo>,
+    /// Long strings of the message. Those that compiled code wrote since [`offer`](Self::offer) are
+    /// behind its length.
+    pub bytes: &'t mut Vec<u8>,
     pub string_max: usize,
-    /// Remaining bytes of long strings that the message may have.
+    /// Remaining bytes of long strings that the message may have, up to the length of `bytes`.
     pub left: usize,
 }
 
@@ -86,7 +103,7 @@ impl TextField {
 /// one of its fields. `start` is at or before `call.texts.end`, and the bytes between are readable.
 /// `out` is writable.
 pub(super) unsafe extern "sysv64" fn read_text(
-    call: *mut TreeCall,
+    call: *mut TreeCall<'_>,
     field: *const TextField,
     start: *const u8,
     out: *mut Word,
@@ -94,20 +111,19 @@ pub(super) unsafe extern "sysv64" fn read_text(
     // SAFETY: as promised.
     let (texts, field) = unsafe { (&mut (*call).texts, &*field) };
     // SAFETY: likewise.
-    let (stream, mut parts) = unsafe {
+    let stream = unsafe {
         let len = (texts.end as usize).saturating_sub(start as usize);
-        (std::slice::from_raw_parts(start, len), TextAccess::of(texts))
+        std::slice::from_raw_parts(start, len)
     };
-    match parts.read(field, stream) {
-        Some((len, word)) => {
-            if let Some(word) = word {
-                // SAFETY: likewise.
-                unsafe { *out = word };
-            }
-            TextEnd { end: start.wrapping_add(len), is_present: u64::from(word.is_some()) }
-        }
-        None => TextEnd { end: null(), is_present: 0 },
+    // SAFETY: likewise.
+    let Some((len, word)) = (unsafe { texts.read(field, stream) }) else {
+        return TextEnd { end: null(), is_present: 0 };
+    };
+    if let Some(word) = word {
+        // SAFETY: likewise.
+        unsafe { *out = word };
     }
+    TextEnd { end: start.wrapping_add(len), is_present: u64::from(word.is_some()) }
 }
 
 /// Copies the value of an entry, which is a long string, to a word of the record; returns 0 to bail
@@ -116,67 +132,147 @@ pub(super) unsafe extern "sysv64" fn read_text(
 /// # Safety
 /// As for [`read_text`]; the entry is assigned.
 pub(super) unsafe extern "sysv64" fn copy_text(
-    call: *mut TreeCall,
+    call: *mut TreeCall<'_>,
     field: *const TextField,
     out: *mut Word,
 ) -> u64 {
     // SAFETY: as promised.
-    let (mut parts, field) = unsafe { (TextAccess::of(&mut (*call).texts), &*field) };
-    let Some(word) = parts.copied(field) else { return 0 };
+    let (texts, field) = unsafe { (&mut (*call).texts, &*field) };
+    // SAFETY: likewise.
+    let Some(word) = (unsafe { texts.copied(field) }) else { return 0 };
     // SAFETY: likewise.
     unsafe { *out = word };
     1
 }
 
-/// [`TreeTexts`] with its pointers followed.
-struct TextAccess<'t> {
-    entries: &'t mut [DictionaryEntry],
-    buffers: &'t mut [Vec<u8>],
-    epoch: u32,
-    undo: Option<&'t mut TextUndo>,
-    bytes: &'t mut Vec<u8>,
-    scratch: &'t mut Vec<u8>,
-    bytes_max: usize,
-    string_max: usize,
-    left: &'t mut usize,
+/// Assigns a string of eight to [`MIDDLE_BYTES`] bytes to the entry of a field.
+///
+/// # Safety
+/// As for [`read_text`]; `start` is the string's first byte, and [`ROOM_BYTES`] are readable there.
+pub(super) unsafe extern "sysv64" fn assign_text(
+    call: *mut TreeCall<'_>,
+    field: *const TextField,
+    start: *const u8,
+    len: usize,
+) {
+    // SAFETY: as promised.
+    let (texts, field) = unsafe { (&mut (*call).texts, &*field) };
+    // SAFETY: likewise.
+    unsafe { texts.assign(field, TextPart { start, len, readable: ROOM_BYTES }) };
 }
 
-impl<'t> TextAccess<'t> {
+/// Bytes of a string, and of what follows.
+#[derive(Clone, Copy)]
+struct TextPart {
+    start: *const u8,
+    len: usize,
+    /// Bytes that can be read, initialized or not; at least `len`, which are.
+    readable: usize,
+}
+
+impl TextPart {
+    const EMPTY: Self = Self { start: null(), len: 0, readable: 0 };
+
+    /// Returns the first `len` bytes of a slice, all of which can be read.
+    fn front(slice: &[u8], len: usize) -> Self {
+        Self { start: slice.as_ptr(), len: len.min(slice.len()), readable: slice.len() }
+    }
+
+    fn of(slice: &[u8]) -> Self {
+        Self::front(slice, slice.len())
+    }
+
+    /// Returns the content of a vector; its spare room can be read.
+    fn buffer(buffer: &Vec<u8>) -> Self {
+        Self { start: buffer.as_ptr(), len: buffer.len(), readable: buffer.capacity() }
+    }
+
+    /// Returns the first bytes, without the last `count`.
+    fn without_last(self, count: usize) -> Option<Self> {
+        Some(Self { len: self.len.checked_sub(count)?, ..self })
+    }
+
+    /// Returns the last bytes, without the first `count`.
+    fn without_first(self, count: usize) -> Option<Self> {
+        let len = self.len.checked_sub(count)?;
+        let readable = self.readable - count;
+        Some(Self { start: self.start.wrapping_add(count), len, readable })
+    }
+
+    /// Copies the bytes, and up to [`MIDDLE_BYTES`] - 1 more: short copies of fixed size take no call.
+    ///
     /// # Safety
-    /// The pointers are valid, and nothing else accesses their targets during the lifetime of the
-    /// result.
-    unsafe fn of(texts: &'t mut TreeTexts) -> Self {
-        // SAFETY: as promised.
-        unsafe {
-            Self {
-                entries: &mut *texts.entries,
-                buffers: &mut *texts.buffers,
-                epoch: texts.epoch,
-                undo: texts.undo.as_mut(),
-                bytes: &mut *texts.bytes,
-                scratch: &mut *texts.scratch,
-                bytes_max: texts.bytes_max,
-                string_max: texts.string_max,
-                left: &mut texts.left,
-            }
+    /// `start` is valid for reading, as the fields say; `to` is for writing `len` plus [`MIDDLE_BYTES`]
+    /// bytes, all elsewhere.
+    #[inline(always)]
+    unsafe fn copy_to(self, to: *mut u8) {
+        if self.len > COPIED_BYTES || self.readable - self.len < MIDDLE_BYTES {
+            // SAFETY: as promised.
+            return unsafe { self.start.copy_to_nonoverlapping(to, self.len) };
         }
+        let mut at = 0;
+        while at < self.len {
+            // SAFETY: the end of the last chunk is less than `MIDDLE_BYTES` beyond `len`.
+            unsafe { self.start.add(at).copy_to_nonoverlapping(to.add(at), MIDDLE_BYTES) };
+            at += MIDDLE_BYTES;
+        }
+    }
+
+    /// Returns at most seven bytes as a word, the first in the lowest bits.
+    ///
+    /// # Safety
+    /// As for [`copy_to`](Self::copy_to).
+    #[inline(always)]
+    unsafe fn word(self) -> u64 {
+        // SAFETY: as promised.
+        let byte = |index| unsafe { u64::from(*self.start.add(index)) << (8 * index) };
+        (0..self.len).map(byte).sum()
+    }
+}
+
+impl TreeTexts<'_> {
+    /// Lets compiled code write strings behind those of the message.
+    pub(super) fn offer(&mut self) {
+        let len = self.bytes.len();
+        // Positions of strings are 32 bits wide.
+        let limit = self.left.min(u32::MAX as usize - len.min(u32::MAX as usize));
+        let room = limit.min(self.bytes.capacity() - len);
+        let base = self.bytes.as_mut_ptr();
+        (self.base, self.at) = (base, base.wrapping_add(len));
+        self.at_max = match room.checked_sub(ROOM_BYTES) {
+            Some(more) if self.string_max >= MIDDLE_BYTES => self.at.wrapping_add(more),
+            _ => std::ptr::null_mut(),
+        };
+    }
+
+    /// Takes over the strings that compiled code has written.
+    ///
+    /// # Safety
+    /// Compiled code has written all bytes between the end of `bytes` and `at`, none of them beyond `at_max`
+    /// plus [`MIDDLE_BYTES`].
+    #[inline]
+    pub(super) unsafe fn collect(&mut self) {
+        let end = self.at as usize - self.base as usize;
+        self.left -= end - self.bytes.len();
+        // SAFETY: as promised; `offer` has chosen `at_max` so that this is within the capacity.
+        unsafe { self.bytes.set_len(end) };
+    }
+
+    /// Returns the entry of a field.
+    ///
+    /// # Safety
+    /// `entries` is valid and not in use elsewhere.
+    unsafe fn entry(&mut self, field: &TextField) -> Option<&mut DictionaryEntry> {
+        // SAFETY: as promised.
+        unsafe { (&mut *self.entries).get_mut(field.entry as usize) }
     }
 
     /// Reads the string at the front of `stream`. Returns its length on the wire in bytes, and its
     /// word (`None` if it is absent); `None` to bail out.
-    fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
-        let mut scratch = std::mem::take(self.scratch);
-        let read = self.read_with(&mut scratch, field, stream);
-        *self.scratch = scratch;
-        read
-    }
-
-    fn read_with(
-        &mut self,
-        scratch: &mut Vec<u8>,
-        field: &TextField,
-        stream: &[u8],
-    ) -> Option<(usize, Option<Word>)> {
+    ///
+    /// # Safety
+    /// As for [`read_text`].
+    unsafe fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
         use OperatorKind as K;
         let mut at = 0;
         let mut cut = None;
@@ -192,42 +288,44 @@ impl<'t> TextAccess<'t> {
         let is_nullable = field.is_optional && cut.is_none();
         let Some(value) = self.value(field, stream, &mut at, is_nullable)? else {
             if matches!(field.operator, K::Copy | K::Tail) {
-                self.entries.get_mut(field.entry as usize)?.set_empty(self.epoch);
+                let epoch = self.epoch;
+                // SAFETY: as promised.
+                unsafe { self.entry(field) }?.set_empty(epoch);
             }
             return Some((at, None));
         };
         // Parts of the previous value before and after the transmitted string.
-        let (front, back): (&[u8], &[u8]) = match (field.operator, cut) {
+        let nothing = TextPart::EMPTY;
+        // SAFETY: as promised.
+        let (front, back) = match (field.operator, cut) {
             (K::Tail, _) => {
-                let previous = self.previous(field, true)?;
-                (&previous[..previous.len().saturating_sub(value.len())], &[])
+                let previous = unsafe { self.previous(field, true) }?;
+                (previous.without_last(value.len.min(previous.len))?, nothing)
             }
             // Negative lengths cut in front: -1 cuts nothing, -2 one byte.
             (K::Delta, Some(cut @ ..0)) => {
-                (&[], self.previous(field, false)?.get(!cut as usize..)?)
+                let previous = unsafe { self.previous(field, false) }?;
+                (nothing, previous.without_first(!cut as usize)?)
             }
             (K::Delta, Some(cut)) => {
-                let previous = self.previous(field, false)?;
-                (&previous[..previous.len().checked_sub(cut as usize)?], &[])
+                let previous = unsafe { self.previous(field, false) }?;
+                (previous.without_last(cut as usize)?, nothing)
             }
-            _ => (&[], &[]),
+            _ => (nothing, nothing),
         };
-        scratch.clear();
-        scratch.extend_from_slice(front);
-        scratch.extend_from_slice(value);
-        clear_stop(field, value, scratch);
-        scratch.extend_from_slice(back);
-        Some((at, Some(self.keep(field, scratch)?)))
+        // SAFETY: the parts are in the stream, in an entry or its buffer, or in the initial value; none is
+        // in the message.
+        Some((at, Some(unsafe { self.joined(field, [front, value, back]) }?)))
     }
 
     /// Reads the value at `at`: an ascii string ends with its stop bit. The inner `None` is NULL.
-    fn value<'s>(
+    fn value(
         &self,
         field: &TextField,
-        stream: &'s [u8],
+        stream: &[u8],
         at: &mut usize,
         is_nullable: bool,
-    ) -> Option<Option<&'s [u8]>> {
+    ) -> Option<Option<TextPart>> {
         if field.wire == WireType::Ascii {
             return self.ascii(stream, at, is_nullable);
         }
@@ -236,102 +334,168 @@ impl<'t> TextAccess<'t> {
             return Some(None);
         }
         let len = usize::try_from(len - u64::from(is_nullable)).ok()?;
-        let value = stream.get(*at..at.checked_add(len)?)?;
+        let rest = stream.get(*at..)?;
+        if len > rest.len() || len > self.string_max {
+            return None;
+        }
         *at += len;
-        (len <= self.string_max).then_some(Some(value))
+        Some(Some(TextPart::front(rest, len)))
     }
 
-    fn ascii<'s>(
-        &self,
-        stream: &'s [u8],
-        at: &mut usize,
-        is_nullable: bool,
-    ) -> Option<Option<&'s [u8]>> {
+    fn ascii(&self, stream: &[u8], at: &mut usize, is_nullable: bool) -> Option<Option<TextPart>> {
         let rest = stream.get(*at..)?;
-        let last = rest.iter().position(|&byte| byte & STOP != 0)?;
-        let value = &rest[..=last];
-        *at += value.len();
-        match value {
+        let len = first_stop(rest)? + 1;
+        *at += len;
+        match rest.get(..len)? {
             [STOP] if is_nullable => return Some(None),
-            [STOP] => return Some(Some(&[])),
-            [0, STOP] if is_nullable => return Some(Some(&[])),
+            [STOP] => return Some(Some(TextPart::EMPTY)),
+            [0, STOP] if is_nullable => return Some(Some(TextPart::EMPTY)),
             [0 | STOP, ..] => return None,
             _ => {}
         }
-        (value.len() <= self.string_max).then_some(Some(value))
+        (len <= self.string_max).then_some(Some(TextPart::front(rest, len)))
     }
 
     /// Returns the previous value, or the initial value in its place.
-    fn previous<'s>(&'s self, field: &'s TextField, takes_empty: bool) -> Option<&'s [u8]> {
-        let entry = self.entries.get(field.entry as usize)?;
-        match entry.state(self.epoch) {
+    ///
+    /// # Safety
+    /// As for [`entry`](Self::entry).
+    unsafe fn previous(&mut self, field: &TextField, takes_empty: bool) -> Option<TextPart> {
+        let epoch = self.epoch;
+        // SAFETY: as promised.
+        let entry = unsafe { self.entry(field) }?;
+        match entry.state(epoch) {
             EntryState::Assigned => match entry.inline() {
-                Some(bytes) => Some(bytes),
-                None => Some(self.buffers.get(field.buffer as usize)?),
+                Some(bytes) => Some(TextPart::of(bytes)),
+                None => Some(TextPart::buffer(self.buffers.get(field.buffer as usize)?)),
             },
             EntryState::Empty if !takes_empty => None,
-            _ => Some(&field.initial),
+            _ => Some(TextPart::of(&field.initial)),
         }
     }
 
-    /// Checks a value, stores it in the dictionary if the operator requires that, and in the
-    /// message.
-    fn keep(&mut self, field: &TextField, value: &[u8]) -> Option<Word> {
-        if value.len() > self.string_max
-            || field.wire == WireType::Unicode && std::str::from_utf8(value).is_err()
-        {
+    /// Joins the parts of a value and checks it; stores it in the dictionary, if the operator requires
+    /// that, and in the message. The part in the middle is from the stream.
+    ///
+    /// # Safety
+    /// As for [`entry`](Self::entry) and [`TextPart::copy_to`].
+    unsafe fn joined(&mut self, field: &TextField, parts: [TextPart; 3]) -> Option<Word> {
+        let [front, value, back] = parts;
+        let len = front.len + value.len + back.len;
+        if len > self.string_max {
             return None;
         }
         let is_stored = !matches!(field.operator, OperatorKind::None | OperatorKind::Default);
-        let entry = self.entries.get_mut(field.entry as usize).filter(|_| is_stored);
-        if let Some(word) = inline_word(value) {
-            if let Some(entry) = entry {
-                entry.assign(word, self.epoch);
+        let stop =
+            (field.wire == WireType::Ascii && value.len > 0).then(|| front.len + value.len - 1);
+        if len <= INLINE_MAX {
+            // SAFETY: as promised. Each part is at most as long as the whole.
+            let [front_word, value_word, back_word] = parts.map(|part| unsafe { part.word() });
+            let behind = 8 * (front.len + value.len);
+            let mut word = front_word | value_word << (8 * front.len) | back_word << behind;
+            if let Some(stop) = stop {
+                word &= !(u64::from(STOP) << (8 * stop));
+            }
+            let [bytes @ .., _] = word.to_le_bytes();
+            if field.wire == WireType::Unicode && std::str::from_utf8(&bytes[..len]).is_err() {
+                return None;
+            }
+            let word = (word | (len as u64) << 56).to_le_bytes();
+            if is_stored {
+                let epoch = self.epoch;
+                // SAFETY: as promised.
+                unsafe { self.entry(field) }?.assign(word, epoch);
             }
             return Some(word);
         }
-        *self.left = self.left.checked_sub(value.len())?;
-        if let Some(entry) = entry {
-            let buffer = self.buffers.get_mut(field.buffer as usize)?;
-            if let Some(undo) = &mut self.undo {
-                undo.note(field.buffer, buffer);
-            }
-            buffer.clear();
-            buffer.extend_from_slice(value);
-            entry.assign(LONG_WORD, self.epoch);
+        // SAFETY: compiled code promises it.
+        unsafe { self.collect() };
+        self.left = self.left.checked_sub(len)?;
+        let start = self.bytes.len();
+        self.bytes.reserve(len + ROOM_BYTES);
+        let mut end = start;
+        for part in parts {
+            // SAFETY: as promised; there is room for all parts and `MIDDLE_BYTES` more.
+            unsafe { part.copy_to(self.bytes.as_mut_ptr().add(end)) };
+            end += part.len;
         }
-        self.put(field, value)
+        // SAFETY: the parts are initialized, and in the capacity.
+        unsafe { self.bytes.set_len(end) };
+        if let Some(stop) = stop {
+            self.bytes[start + stop] &= !STOP;
+        }
+        if field.wire == WireType::Unicode && std::str::from_utf8(&self.bytes[start..]).is_err() {
+            return None;
+        }
+        if is_stored {
+            let part = TextPart::buffer(self.bytes).without_first(start)?;
+            // SAFETY: as promised; the part is in the message.
+            unsafe { self.assign(field, part) }?;
+        }
+        self.put(field, start)
     }
 
-    /// Stores a long string in the message.
-    fn put(&mut self, field: &TextField, value: &[u8]) -> Option<Word> {
-        match field.is_discarded {
-            true => Some([0; 8]),
-            false => push_bytes(self.bytes, value, self.bytes_max).ok(),
+    /// Assigns a long string to the entry of a field.
+    ///
+    /// # Safety
+    /// As for [`entry`](Self::entry) and [`TextPart::copy_to`]; the part is not in the entry's buffer.
+    #[inline(always)]
+    unsafe fn assign(&mut self, field: &TextField, part: TextPart) -> Option<()> {
+        if let Some(undo) = &mut self.undo {
+            undo.note(field.buffer, self.buffers);
         }
+        let buffer = self.buffers.get_mut(field.buffer as usize)?;
+        buffer.clear();
+        buffer.reserve(part.len + MIDDLE_BYTES);
+        // SAFETY: as promised; there is room. The part is initialized.
+        unsafe {
+            part.copy_to(buffer.as_mut_ptr());
+            buffer.set_len(part.len);
+        }
+        let epoch = self.epoch;
+        // SAFETY: as promised.
+        unsafe { self.entry(field) }?.assign(LONG_WORD, epoch);
+        Some(())
+    }
+
+    /// Returns the word of the string that begins at `start` of the message's strings and is the last; removes
+    /// it if its field is discarded.
+    fn put(&mut self, field: &TextField, start: usize) -> Option<Word> {
+        let word = match field.is_discarded {
+            true => {
+                self.bytes.truncate(start);
+                [0; 8]
+            }
+            false => long_word(start, self.bytes.len() - start)?,
+        };
+        self.offer();
+        Some(word)
     }
 
     /// Copies the long value of an entry to the message.
-    fn copied(&mut self, field: &TextField) -> Option<Word> {
-        let value = std::mem::take(self.buffers.get_mut(field.buffer as usize)?);
-        let word = match self.left.checked_sub(value.len()) {
-            Some(left) => {
-                *self.left = left;
-                self.put(field, &value)
-            }
-            None => None,
-        };
-        self.buffers[field.buffer as usize] = value;
-        word
+    ///
+    /// # Safety
+    /// As for [`entry`](Self::entry).
+    unsafe fn copied(&mut self, field: &TextField) -> Option<Word> {
+        let part = TextPart::buffer(self.buffers.get(field.buffer as usize)?);
+        // SAFETY: compiled code promises it.
+        unsafe { self.collect() };
+        self.left = self.left.checked_sub(part.len)?;
+        let start = self.bytes.len();
+        self.bytes.reserve(part.len + ROOM_BYTES);
+        // SAFETY: the part is in the dictionary and initialized; there is room.
+        unsafe {
+            part.copy_to(self.bytes.as_mut_ptr().add(start));
+            self.bytes.set_len(start + part.len);
+        }
+        self.put(field, start)
     }
 }
 
-/// Clears the stop bit of an ascii string at the end of `text`.
-fn clear_stop(field: &TextField, value: &[u8], text: &mut [u8]) {
-    if field.wire == WireType::Ascii
-        && !value.is_empty()
-        && let Some(last) = text.last_mut()
-    {
-        *last &= !STOP;
-    }
+/// Returns the word of a string of `len` bytes at `start` of the message's strings.
+fn long_word(start: usize, len: usize) -> Option<Word> {
+    let start = u32::try_from(start).ok()?;
+    let len = u32::try_from(len).ok().filter(|len| len >> 24 == 0)?;
+    let place = u64::from(start) | u64::from(len) << LONG_LENGTH_SHIFT;
+    Some((place | u64::from(OUTSIDE) << 56).to_le_bytes())
 }

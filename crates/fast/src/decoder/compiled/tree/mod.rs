@@ -27,6 +27,7 @@ use helper::{TextField, TreeTexts};
 use segment::{WORDS_BEHIND, is_text, ops_of};
 use std::mem::offset_of;
 use std::ops::Range;
+use std::ptr::{null, null_mut};
 
 /// Longer input is first decoded in place, although nothing after it is readable: mostly the
 /// message ends before. Shorter input is copied.
@@ -42,7 +43,7 @@ const NEAR_END: u64 = 1;
 /// the template id's bit, its first bit at the top), first word of the message, first entry of the
 /// dictionary, epoch.
 type DecodeTree = unsafe extern "sysv64" fn(
-    *mut TreeCall,
+    *mut TreeCall<'_>,
     *const u8,
     u64,
     *mut Word,
@@ -53,7 +54,7 @@ type DecodeTree = unsafe extern "sysv64" fn(
 /// Arguments of compiled code that are passed in memory.
 #[derive(Debug)]
 #[repr(C)]
-struct TreeCall {
+struct TreeCall<'t> {
     /// Last position that a check accepts: [`REACH`] bytes are readable from it.
     last: *const u8,
     /// Words that the message may use.
@@ -64,7 +65,7 @@ struct TreeCall {
     /// Type tags of entries.
     tags: *mut u8,
     fields: *const TextField,
-    texts: TreeTexts,
+    texts: TreeTexts<'t>,
 }
 
 /// Compiled code of a template. `Compiled` owns the code; this value never leaves it.
@@ -96,7 +97,6 @@ enum TreeOutcome {
 /// Buffers and limits of a message, without the dictionary.
 struct MessageRoom<'d> {
     store: &'d mut MessageStore,
-    scratch: &'d mut Vec<u8>,
     limits: &'d crate::limits::Limits,
 }
 
@@ -270,28 +270,31 @@ impl TreeFunction {
             tags: parts.tags,
             fields: self.texts.as_ptr(),
             texts: TreeTexts {
+                at: null_mut(),
+                at_max: null_mut(),
+                base: null(),
                 end: window.as_ptr_range().end,
                 entries: parts.entries,
                 buffers: parts.texts,
                 epoch: parts.epoch,
-                undo: if is_fresh { std::ptr::null_mut() } else { parts.undo },
+                undo: (!is_fresh).then_some(parts.undo),
                 bytes,
-                scratch: room.scratch,
-                bytes_max: limits.message_bytes_max,
                 string_max: limits.string_max as usize,
                 left: limits.message_bytes_max,
             },
         };
+        call.texts.offer();
         let start = window.as_ptr().wrapping_add(position);
         // SAFETY: wherever the code checks the position, `REACH` bytes are readable from it on, and the
         // code reads at most as many before it checks again; all are in `window`. It writes to the message's
         // record, which is in the first `self.record_words` words, and to entries after it that end before
         // `words_max`. It reads and writes entries of the dictionary, and their tags, below
-        // `self.entries_min`. It passes `call` to the functions of `helper`, with a field of `self.texts`, a
-        // position that it has reached in `window`, and a word of the message. The targets of `call.texts`
-        // are borrowed until after the call; the code itself accesses only the entries among them, and not
-        // while a helper function runs. The memory of the code lives as long as `self`, which is in the same
-        // `CompiledCode`.
+        // `self.entries_min`. It writes strings of the message behind `call.texts.at`, while that is at most
+        // `at_max`. It passes `call` to the functions of `helper`, with a field of `self.texts`, a position that
+        // it has reached in `window`, and a word of the message. The targets of `call.texts` are borrowed until
+        // after the call; the code itself accesses only the entries and the spare room of `bytes` among them,
+        // and not while a helper function runs. The memory of the code lives as long as `self`, which is in
+        // the same `CompiledCode`.
         let MessageEnd { end, used: words_used } = unsafe {
             (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
         };
@@ -302,6 +305,8 @@ impl TreeFunction {
                 TreeOutcome::Declined
             };
         }
+        // SAFETY: the code has written the strings up to `at`.
+        unsafe { call.texts.collect() };
         *used = words_used as usize;
         TreeOutcome::Done(end as usize - window.as_ptr() as usize)
     }
@@ -355,11 +360,7 @@ impl Decoder {
                 false if is_ahead => buffer,
                 false => bytes,
             };
-            let room = MessageRoom {
-                store: &mut self.message.store,
-                scratch: &mut self.text,
-                limits: &self.options.limits,
-            };
+            let room = MessageRoom { store: &mut self.message.store, limits: &self.options.limits };
             outcome = tree.decode(window, (position, bits), dictionary, is_fresh, room);
             // The message may extend into the bytes after the packet.
             if matches!(outcome, TreeOutcome::Done(end) if end > bytes.len()) {

@@ -2,7 +2,7 @@
 
 use super::TreeCall;
 use super::emit::{HEAD, REACH, TreeEmitter};
-use super::text::WORD_BYTES;
+use super::text::TEXT_BYTES;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::INTEGER_BYTES;
 use crate::program::{LANES_MAX, Op, OpCode, Program, SegmentLayout, WireType};
@@ -397,7 +397,7 @@ impl TreeEmitter<'_, '_> {
 pub(super) const WORDS_BEHIND: usize = LANES_MAX;
 
 /// No operation reads more bytes than one check covers.
-const _: () = assert!(2 * INTEGER_BYTES <= REACH && WORD_BYTES <= REACH);
+const _: () = assert!(2 * INTEGER_BYTES <= REACH && TEXT_BYTES <= REACH);
 
 /// True if an operation is a string or byte vector that helper functions read.
 pub(super) fn is_text(op: &Op) -> bool {

@@ -1,9 +1,11 @@
-//! Strings and byte vectors. Inline code reads ascii strings that fit a word, helper functions the
+//! Strings and byte vectors. Inline code reads ascii strings of up to 32 bytes, helper functions the
 //! rest.
 
 use super::TreeCall;
 use super::emit::{HEAD, TreeEmitter};
-use super::helper::{TextField, copy_text, read_text};
+use super::helper::{
+    LONG_LENGTH_SHIFT, MIDDLE_BYTES, TextField, TreeTexts, assign_text, copy_text, read_text,
+};
 use super::segment::SegmentFields;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::numbers;
@@ -15,18 +17,21 @@ use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, Value, type
 use cranelift_codegen::isa::CallConv;
 use std::mem::offset_of;
 
-/// Bytes loaded to read a string that fits a word.
-pub(super) const WORD_BYTES: usize = 8;
+/// Bytes loaded to read a string.
+pub(super) const TEXT_BYTES: usize = MIDDLE_BYTES;
+/// Bytes of a vector register.
+const VECTOR_BYTES: i32 = 16;
 /// The stop bits of seven bytes.
 const STOPS: i64 = 0x80_8080_8080_8080;
 /// The length of a string is in the highest byte of its word.
 const LENGTH_SHIFT: i64 = 56;
+const TEXTS: usize = offset_of!(TreeCall<'_>, texts);
 
 impl TreeEmitter<'_, '_> {
     /// Emits a string or byte vector with its operator.
     pub(super) fn text(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
         use OperatorKind as K;
-        self.ensure(WORD_BYTES);
+        self.ensure(TEXT_BYTES);
         let (absent, done) = (self.block(), self.block());
         // Continues here if the record already has the string.
         let kept = self.block();
@@ -87,6 +92,9 @@ impl TreeEmitter<'_, '_> {
         self.branch(stops, short, long);
         self.b.switch_to_block(long);
         let was_aside = self.set_aside(true);
+        if !op.discard {
+            self.middle(fields, op, kept);
+        }
         self.read_by_function(fields, op, absent, kept);
         self.set_aside(was_aside);
 
@@ -102,6 +110,58 @@ impl TreeEmitter<'_, '_> {
             self.assign(op, word);
         }
         self.jump(kept);
+    }
+
+    /// Reads an ascii string of eight to 32 bytes that does not begin with a zero byte: copies 32 bytes to
+    /// the message's strings. Continues in `kept`, for other lengths and without room here.
+    fn middle(&mut self, fields: &SegmentFields<'_>, op: &Op, kept: Block) {
+        let position = self.b.use_var(self.position);
+        let other = self.block_aside();
+        let at = self.load_call(TEXTS + offset_of!(TreeTexts<'_>, at));
+        let at_max = self.load_call(TEXTS + offset_of!(TreeTexts<'_>, at_max));
+        let is_beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThan, at, at_max);
+        let room = self.block();
+        self.branch(is_beyond, other, room);
+
+        self.b.switch_to_block(room);
+        let [low, high] =
+            [0, VECTOR_BYTES].map(|behind| self.b.ins().load(types::I8X16, HEAD, position, behind));
+        let [low_stops, high_stops] =
+            [low, high].map(|bytes| self.b.ins().vhigh_bits(types::I32, bytes));
+        let high_stops = self.b.ins().ishl_imm(high_stops, i64::from(VECTOR_BYTES));
+        let stops = self.b.ins().bor(low_stops, high_stops);
+        let found = self.block();
+        self.branch(stops, found, other);
+
+        self.b.switch_to_block(found);
+        self.b.ins().store(HEAD, low, at, 0);
+        self.b.ins().store(HEAD, high, at, VECTOR_BYTES);
+        let stop = self.b.ins().ctz(stops);
+        let stop = self.b.ins().uextend(types::I64, stop);
+        let len = self.b.ins().iadd_imm(stop, 1);
+        let last_on_wire = self.b.ins().iadd(position, stop);
+        let last = self.b.ins().uload8(types::I64, HEAD, last_on_wire, 0);
+        let last = self.b.ins().band_imm(last, 0x7f);
+        let last_at = self.b.ins().iadd(at, stop);
+        self.b.ins().istore8(HEAD, last, last_at, 0);
+        let end = self.b.ins().iadd(at, len);
+        self.store_call(TEXTS + offset_of!(TreeTexts<'_>, at), end);
+        let base = self.load_call(TEXTS + offset_of!(TreeTexts<'_>, base));
+        let start = self.b.ins().isub(at, base);
+        let length = self.b.ins().ishl_imm(len, i64::from(LONG_LENGTH_SHIFT));
+        let place = self.b.ins().bor(start, length);
+        let mark = self.constant(u64::from(OUTSIDE) << LENGTH_SHIFT);
+        let word = self.b.ins().bor(place, mark);
+        self.store(fields, op, 0, word);
+        let after = self.b.ins().iadd(position, len);
+        self.b.def_var(self.position, after);
+        if op.operator == OperatorKind::Copy {
+            let field = self.text_field(op);
+            let function = assign_text as *const () as usize;
+            self.call(function, &[self.given.call, field, at, len], 0);
+        }
+        self.jump(kept);
+        self.b.switch_to_block(other);
     }
 
     /// Emits default without a value in the stream; ends the block.
