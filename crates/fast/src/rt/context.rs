@@ -4,7 +4,8 @@ use super::cursor::{InputCursor, seldom};
 use super::growth::Growth;
 use super::kernel::CpuKernel;
 use super::lanes::Sequences;
-use super::text::{Charset, TextValue};
+use super::room::{LongValues, TextArena, TextPiece, ValuePiece};
+use super::text::{Charset, LEN_MAX, TextValue};
 use crate::EngineUnderTest;
 use crate::decoder::vectors::Wide;
 use crate::limits::Limits;
@@ -12,9 +13,6 @@ use crate::wire::{Conformance, Findings};
 
 /// Most nesting levels of a message, including the outermost.
 const DEPTHS: u32 = Limits::DEPTH_MAX + 1;
-
-/// Limit of string lengths in the arena.
-const TEXT_MAX: usize = 1 << 24;
 
 /// Reportable errors, in the message being decoded, that do not make a value doubtful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,9 +52,9 @@ pub struct CodingContext {
     is_stream: bool,
     is_canonical: bool,
     /// Strings of the message that exceed a word.
-    pub(super) arena: Vec<u8>,
+    pub(super) arena: TextArena,
     /// Arenas of the enclosing messages, if dynamic references nest.
-    outer_arenas: Vec<Vec<u8>>,
+    outer_arenas: Vec<TextArena>,
     /// Bytes by which the storage of messages may still grow.
     pub growth: Growth,
     /// By generated template: true if it equals the template of the set in use.
@@ -158,7 +156,7 @@ impl CodingContext {
 
     /// Frees the strings after the storage of all messages was freed; growth starts again.
     pub(super) fn release(&mut self) {
-        self.arena = Vec::new();
+        self.arena = TextArena::default();
         self.growth.release();
     }
 
@@ -294,13 +292,6 @@ impl CodingContext {
         self.notes.presence_map_bits += 1;
     }
 
-    /// Counts a string that exceeds a word against the message's limit.
-    #[inline]
-    pub(super) fn charge(&mut self, len: usize) -> Option<()> {
-        self.left.text = self.left.text.checked_sub(len)?;
-        (len < TEXT_MAX).then_some(())
-    }
-
     /// Begins a message with strings.
     #[inline(always)]
     pub fn begin_arena(&mut self) {
@@ -310,11 +301,9 @@ impl CodingContext {
     /// Moves the long strings of a message to it.
     #[inline(always)]
     pub fn end_arena(&mut self, arena: &mut Vec<u8>) {
-        if self.arena.is_empty() {
-            arena.clear();
-        } else {
+        if self.arena.end() > 0 {
             seldom();
-            std::mem::swap(&mut self.arena, arena);
+            self.arena.move_to(arena);
         }
     }
 
@@ -337,30 +326,51 @@ impl CodingContext {
         }
     }
 
-    /// Returns a string of the message: the first `len` of these bytes, more than seven. Copies all
-    /// bytes, which needs no function call, and truncates.
+    /// Returns a string of the message: the first `len` bytes of a piece, more than seven. `None`,
+    /// without changes, if the arena must grow or a limit is exceeded.
     #[inline(always)]
-    pub(super) fn front_of(&mut self, bytes: &[u8; 32], len: usize) -> Option<TextValue> {
-        let start = self.arena.len();
-        self.charge(len)?;
-        if self.arena.capacity() - start < bytes.len() {
-            self.growth.reserve(&mut self.arena, bytes.len())?;
-        }
-        self.arena.extend_from_slice(bytes);
-        self.arena.truncate(start + len);
-        Some(TextValue::outside(u32::try_from(start).ok()?, len as u32))
+    pub(super) fn piece_text(&mut self, piece: &TextPiece, len: usize) -> Option<TextValue> {
+        let (start, text) = (self.arena.end(), self.left.text.checked_sub(len)?);
+        self.arena.push_piece(piece, len)?;
+        self.left.text = text;
+        Some(TextValue::outside(start, len as u32))
+    }
+
+    /// As [`piece_text`](Self::piece_text), for a previous value.
+    #[inline(always)]
+    pub(super) fn value_text(&mut self, value: &ValuePiece, len: usize) -> Option<TextValue> {
+        let (start, text) = (self.arena.end(), self.left.text.checked_sub(len)?);
+        self.arena.push_value(value, len)?;
+        self.left.text = text;
+        Some(TextValue::outside(start, len as u32))
+    }
+
+    /// As [`piece_text`](Self::piece_text), for a new previous value: see [`LongValues::splice`].
+    #[inline(always)]
+    pub(super) fn spliced_text(
+        &mut self,
+        values: &mut LongValues,
+        kept: usize,
+        back: &TextPiece,
+        len: usize,
+        message: u64,
+    ) -> Option<TextValue> {
+        let (start, text) = (self.arena.end(), self.left.text.checked_sub(len)?);
+        values.splice(kept, back, len, message, &mut self.arena)?;
+        self.left.text = text;
+        Some(TextValue::outside(start, len as u32))
     }
 
     /// Returns a string of more than seven bytes from two parts; the second may be empty.
     pub(super) fn long_text(&mut self, front: &[u8], back: &[u8]) -> Option<TextValue> {
-        let (start, len) = (self.arena.len(), front.len() + back.len());
-        self.charge(len)?;
-        if self.arena.capacity() - start < len {
-            self.growth.reserve(&mut self.arena, len)?;
+        let (start, len) = (self.arena.end(), front.len() + back.len());
+        self.left.text = self.left.text.checked_sub(len)?;
+        if len >= LEN_MAX {
+            return None;
         }
-        self.arena.extend_from_slice(front);
-        self.arena.extend_from_slice(back);
-        Some(TextValue::outside(u32::try_from(start).ok()?, u32::try_from(len).ok()?))
+        self.arena.push(front, &mut self.growth)?;
+        self.arena.push(back, &mut self.growth)?;
+        Some(TextValue::outside(start, len as u32))
     }
 }
 

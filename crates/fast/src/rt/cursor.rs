@@ -13,7 +13,6 @@ use super::ahead::{Ahead, WINDOW};
 use super::context::CodingContext;
 use super::kernel::{CpuKernel, DecodeSegment, Portable};
 use super::text::TextValue;
-use crate::dictionary::INLINE_MAX;
 
 pub(super) const STOP: u8 = 0x80;
 /// The stop bits of four bytes.
@@ -32,12 +31,12 @@ pub struct InputCursor<'b, K = Portable> {
 
 /// A value and its length in bytes; length 0 means that it was not read.
 #[derive(Clone, Copy)]
-struct Long {
-    value: u64,
-    len: usize,
+pub(super) struct Long {
+    pub(super) value: u64,
+    pub(super) len: usize,
 }
 
-const NOT_READ: Long = Long { value: 0, len: 0 };
+pub(super) const NOT_READ: Long = Long { value: 0, len: 0 };
 
 /// Shorter input has no cursor: it is copied to a buffer where more bytes follow.
 pub(super) const BYTES_MIN: usize = WINDOW;
@@ -81,7 +80,7 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
 
     /// Slow path: a value that is too long, or too near the end, for a window.
     #[inline(always)]
-    fn take_long(&mut self, long: Long) -> Option<u64> {
+    pub(super) fn take_long(&mut self, long: Long) -> Option<u64> {
         if long.len == 0 {
             return None;
         }
@@ -235,6 +234,11 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
                 self.ahead = window.behind(4);
                 return Some(value);
             }
+            seldom();
+            if let Some((value, len)) = wide_signed(self.kernel, window.bytes()) {
+                self.ahead = window.behind(len);
+                return Some(value as i64);
+            }
         }
         seldom();
         self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
@@ -351,40 +355,10 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
         None
     }
 
-    /// Returns the bytes of an ascii string of at least two bytes, as on the wire.
-    #[inline(never)]
-    pub(super) fn stop_bit_bytes(&mut self, max: usize) -> Option<&'b [u8]> {
-        let rest = self.ahead.rest();
-        let last = first_stop(rest)?;
-        if last >= max && last > 0 {
-            return None;
-        }
-        self.ahead.skip(last + 1)?;
-        rest.get(..=last)
-    }
-
     /// If the next byte is NULL in place of a nullable ascii string, skips it and returns true.
     #[inline(always)]
     pub(super) fn null_ascii(&mut self) -> bool {
-        let Some(window) = self.ahead.window() else { return false };
-        let is_null = window.bytes()[0] == STOP;
-        if is_null {
-            self.ahead = window.behind(1);
-        }
-        is_null
-    }
-
-    /// Finds an ascii string of eight to 32 characters that does not begin with NUL: returns 32
-    /// bytes from its start, and its length. `None` if there are fewer than 32 bytes.
-    #[inline(always)]
-    pub(super) fn middling_ascii(&mut self, max: usize) -> Option<(&'b [u8; 32], usize)> {
-        let bytes = self.ahead.rest().first_chunk()?;
-        let len = first_stop(bytes)? + 1;
-        if bytes[0] == 0 || len <= INLINE_MAX || len > max {
-            return None;
-        }
-        self.ahead.skip(len)?;
-        Some((bytes, len))
+        self.ahead.rest().first() == Some(&STOP) && self.ahead.skip(1).is_some()
     }
 
     /// Reads the next `len` bytes.
@@ -429,7 +403,7 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
 pub fn seldom() {}
 
 /// Returns the index of the first byte with a stop bit; searches eight bytes at a time.
-#[inline]
+#[inline(always)]
 pub(crate) fn first_stop(bytes: &[u8]) -> Option<usize> {
     let (words, tail) = bytes.as_chunks();
     for (index, word) in words.iter().enumerate() {
@@ -460,15 +434,15 @@ fn wide_unsigned<K: CpuKernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64,
 
 /// Reads a signed integer of up to nine bytes, as two's complement.
 #[inline(always)]
-fn wide_signed(window: &[u8; WINDOW]) -> Option<(u64, usize)> {
+fn wide_signed<K: CpuKernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, usize)> {
     let [.., ninth, _] = *window;
     let word = u64::from_be_bytes(*window.first_chunk()?);
     let stops = word & WORD_STOPS;
     let (groups, len) = if stops != 0 {
         let len = stops.leading_zeros() as usize / 8 + 1;
-        (Portable.joined(word >> (64 - 8 * len)), len)
+        (kernel.joined(word >> (64 - 8 * len)), len)
     } else if ninth & STOP != 0 {
-        (Portable.joined(word) << 7 | u64::from(ninth & !STOP), 9)
+        (kernel.joined(word) << 7 | u64::from(ninth & !STOP), 9)
     } else {
         return None;
     };
@@ -541,12 +515,6 @@ fn long_signed(bytes: &[u8], context: &mut CodingContext) -> Long {
     }
     let second = rest.first().copied().unwrap_or_default();
     let overlong = (*first == 0 || *first == 0x7f) && (first ^ second) & 0x40 == 0;
-    if let Some(window) = bytes.first_chunk()
-        && !overlong
-        && let Some((value, len)) = wide_signed(window)
-    {
-        return Long { value, len };
-    }
     for (index, &byte) in rest.iter().enumerate().take(8) {
         value = value << 7 | i64::from(byte & !STOP);
         if byte & STOP != 0 {

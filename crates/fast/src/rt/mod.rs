@@ -38,6 +38,7 @@ mod packet;
 mod past;
 pub mod plan;
 mod quick;
+mod room;
 #[cfg(not(reads_ahead))]
 mod slices;
 mod state;

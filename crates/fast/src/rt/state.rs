@@ -2,6 +2,7 @@
 
 use super::facts::ValueKind;
 use super::past::{Past, Unknown, Warm};
+use super::room::{LongValue, LongValues, ValuePiece};
 use super::text::{LONG, TextValue, short_bytes};
 use crate::dictionary::{EntryState, Word};
 use std::hint::select_unpredictable;
@@ -34,16 +35,6 @@ impl StateSlot {
     pub const fn with_tag(self, tag: usize) -> Self {
         Self { tag, ..self }
     }
-}
-
-/// Buffer of a long previous value. `before` is the value before the message, if the message
-/// changed it.
-#[derive(Clone, Debug, Default)]
-struct LongValues {
-    now: Vec<u8>,
-    before: Vec<u8>,
-    /// Number of the message for which `before` was saved.
-    kept_for: u64,
 }
 
 /// States of entries. The top bit is set if there is a previous value; the bit below it if there is
@@ -236,10 +227,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
 
     fn restore_texts(&mut self) {
         for buffer in &mut self.buffers {
-            if buffer.kept_for == self.message {
-                std::mem::swap(&mut buffer.now, &mut buffer.before);
-                buffer.kept_for = 0;
-            }
+            buffer.restore(self.message);
         }
     }
 
@@ -366,24 +354,37 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
 
     /// Assigns a string of more than seven bytes to the entry.
     pub(super) fn assign_long(&mut self, slot: StateSlot, bytes: &[u8]) {
-        let Some(buffer) = self.buffers.get_mut(slot.text) else { return };
-        if buffer.kept_for != self.message {
-            std::mem::swap(&mut buffer.now, &mut buffer.before);
-            buffer.kept_for = self.message;
+        if let Some(buffer) = self.buffers.get_mut(slot.text) {
+            buffer.set(bytes, self.message);
         }
-        buffer.now.clear();
-        buffer.now.extend_from_slice(bytes);
         self.assign::<Unknown>(slot, LONG);
     }
 
-    pub(super) fn long(&self, slot: StateSlot) -> &[u8] {
-        self.buffers.get(slot.text).map_or(&[], |buffer| &buffer.now)
+    /// As [`assign_long`](Self::assign_long), for the first `len` of these bytes.
+    #[inline(always)]
+    pub(super) fn assign_value(&mut self, slot: StateSlot, value: &ValuePiece, len: usize) {
+        if let Some(buffer) = self.buffers.get_mut(slot.text) {
+            buffer.set_piece(value, len, self.message);
+        }
+        self.assign::<Unknown>(slot, LONG);
+    }
+
+    /// Returns the long values of an entry, and the number of the message.
+    #[inline(always)]
+    pub(super) fn long_values(&mut self, slot: StateSlot) -> Option<(&mut LongValues, u64)> {
+        Some((self.buffers.get_mut(slot.text)?, self.message))
+    }
+
+    /// Returns the previous value of more than seven bytes.
+    #[inline(always)]
+    pub(super) fn long(&self, slot: StateSlot) -> Option<&LongValue> {
+        Some(self.buffers.get(slot.text)?.now())
     }
 
     /// Returns the previous string, short or long.
     pub(super) fn previous_bytes(&self, slot: StateSlot) -> &[u8] {
         let word = &self.words[slot.word];
-        short_bytes(word).unwrap_or_else(|| self.long(slot))
+        short_bytes(word).unwrap_or_else(|| self.long(slot).map_or(&[], LongValue::bytes))
     }
 
     /// Returns the integer of a copy: the previous value, or the initial value, which is then

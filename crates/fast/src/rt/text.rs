@@ -1,16 +1,19 @@
 //! Strings and byte vectors: short ones are stored in a word, long ones in the message's arena.
 
 use super::context::CodingContext;
-use super::cursor::{InputCursor, seldom};
+use super::cursor::{InputCursor, Long, NOT_READ, first_stop, seldom};
 use super::growth::Growth;
 use super::kernel::CpuKernel;
 use super::lanes::text_word;
 use super::past::{Past, Unknown};
+use super::room::{LongValues, TextPiece, VALUE};
 use super::state::{ModuleState, StateSlot};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 use std::fmt;
 
 const STOP: u8 = 0x80;
+/// Lengths in the word of a long string are below this.
+pub(super) const LEN_MAX: usize = 1 << 24;
 
 /// A string or byte vector of a generated message: up to seven bytes are stored inline, longer ones
 /// in the message's arena. [`bytes`](Self::bytes) returns them.
@@ -93,9 +96,15 @@ impl TextValue {
         if let Some(bytes) = short_bytes(word) {
             return bytes;
         }
-        let start = u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize;
-        let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
+        let (start, len) = self.outside_range();
         arena.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+    }
+
+    /// Returns the start and the length of a long string in its arena.
+    #[inline(always)]
+    fn outside_range(self) -> (usize, usize) {
+        let word = self.word();
+        (word as u32 as usize, (word >> 32) as usize & (LEN_MAX - 1))
     }
 
     /// True if the text equals this string of at most seven bytes.
@@ -160,10 +169,7 @@ impl<K: CpuKernel> InputCursor<'_, K> {
             return Some(text);
         }
         seldom();
-        let mut at = self.portable();
-        let text = long_ascii::<false>(&mut at, context)?;
-        *self = at.like(self);
-        text
+        self.take_long(long_ascii::<false>(self.ahead.rest(), context)).map(TextValue::from_word)
     }
 
     /// Reads a nullable ascii string; the inner `None` is NULL.
@@ -176,10 +182,8 @@ impl<K: CpuKernel> InputCursor<'_, K> {
             return Some(None);
         }
         seldom();
-        let mut at = self.portable();
-        let text = long_ascii::<true>(&mut at, context)?;
-        *self = at.like(self);
-        Some(text)
+        let word = self.take_long(long_ascii::<true>(self.ahead.rest(), context))?;
+        Some(Some(TextValue::from_word(word)))
     }
 
     /// Reads a unicode string or byte vector.
@@ -231,37 +235,88 @@ fn check(charset: Charset, value: &[u8]) -> Option<()> {
     (charset != Charset::Unicode || std::str::from_utf8(value).is_ok()).then_some(())
 }
 
+/// Reads an ascii string of more than seven characters, an empty one, or one that begins with NUL.
 #[inline(never)]
-fn long_ascii<const NULLABLE: bool>(
-    cursor: &mut InputCursor<'_>,
+fn long_ascii<const NULLABLE: bool>(bytes: &[u8], context: &mut CodingContext) -> Long {
+    if let Some(piece) = bytes.first_chunk()
+        && let Some(len) = piece_len(piece)
+        && len > INLINE_MAX
+        && len <= context.string_max
+        && let Some(text) = context.piece_text(piece, len)
+    {
+        return Long { value: text.word(), len };
+    }
+    any_ascii::<NULLABLE>(bytes, context)
+}
+
+/// Decodes the delta of an ascii string that removes at most 63 characters at the end, and adds at
+/// most 32.
+#[inline(never)]
+fn spliced<const NULLABLE: bool>(
+    bytes: &[u8],
+    values: &mut LongValues,
+    message: u64,
     context: &mut CodingContext,
-) -> Option<Option<TextValue>> {
-    if let Some((bytes, len)) = cursor.middling_ascii(context.string_max) {
-        let text = context.front_of(bytes, len)?;
-        *context.arena.last_mut()? &= !STOP;
-        return Some(Some(text));
-    }
-    let Some(wire) = ascii_on_wire::<NULLABLE>(cursor, context)? else { return Some(None) };
-    if let Some(TextValue(mut word)) = TextValue::short(wire) {
-        // Empty, or begins with NUL.
-        if let Some(last) = wire.len().checked_sub(1) {
-            word[last] &= !STOP;
+) -> Long {
+    let mut splice = || {
+        let (first, end) = bytes.split_first()?;
+        // The bit below the stop bit is the sign.
+        let removed = usize::from(first & !STOP).checked_sub(usize::from(NULLABLE))?;
+        if first & 0xc0 != STOP {
+            return None;
         }
-        return Some(Some(TextValue(word)));
+        let end = end.first_chunk()?;
+        let more = piece_len(end)?;
+        let kept = values.now().piece()?.1.checked_sub(removed)?;
+        let len = kept + more;
+        if len <= INLINE_MAX || len > VALUE || len > context.string_max {
+            return None;
+        }
+        let text = context.spliced_text(values, kept, end, len, message)?;
+        Some(Long { value: text.word(), len: 1 + more })
+    };
+    splice().unwrap_or(NOT_READ)
+}
+
+/// Returns the length of an ascii string of at most 32 characters that does not begin with NUL.
+#[inline(always)]
+fn piece_len(piece: &TextPiece) -> Option<usize> {
+    let last = first_stop(piece)?;
+    (piece[0] & !STOP != 0).then_some(last + 1)
+}
+
+#[inline(never)]
+fn any_ascii<const NULLABLE: bool>(bytes: &[u8], context: &mut CodingContext) -> Long {
+    let Some(wire) = stop_bit_bytes(bytes, context.string_max) else { return NOT_READ };
+    let Some(Some(text)) = ascii_of::<NULLABLE>(wire) else { return NOT_READ };
+    let text = match TextValue::short(text) {
+        Some(TextValue(mut word)) => {
+            // Empty, or begins with NUL.
+            if let Some(last) = text.len().checked_sub(1) {
+                word[last] &= !STOP;
+            }
+            TextValue(word)
+        }
+        None => {
+            let Some(text) = context.long_text(text, &[]) else { return NOT_READ };
+            context.arena.clear_stop_bit_at(context.arena.end() as usize - 1);
+            text
+        }
+    };
+    Long { value: text.word(), len: wire.len() }
+}
+
+/// Returns the bytes of an ascii string on the wire.
+fn stop_bit_bytes(bytes: &[u8], max: usize) -> Option<&[u8]> {
+    let last = first_stop(bytes)?;
+    if last >= max && last > 0 {
+        return None;
     }
-    let text = context.long_text(wire, &[])?;
-    if let Some(last) = context.arena.last_mut() {
-        *last &= !STOP;
-    }
-    Some(Some(text))
+    bytes.get(..=last)
 }
 
 /// Returns the bytes of an ascii string, the last with its stop bit; the inner `None` is NULL.
-fn ascii_on_wire<'b, const NULLABLE: bool>(
-    cursor: &mut InputCursor<'b>,
-    context: &CodingContext,
-) -> Option<Option<&'b [u8]>> {
-    let wire = cursor.stop_bit_bytes(context.string_max)?;
+fn ascii_of<const NULLABLE: bool>(wire: &[u8]) -> Option<Option<&[u8]>> {
     if wire.first().is_some_and(|first| first & !STOP != 0) {
         return Some(Some(wire));
     }
@@ -287,7 +342,9 @@ fn part_on_wire<'b, const NULLABLE: bool>(
     context: &mut CodingContext,
 ) -> Option<Option<&'b [u8]>> {
     if charset == Charset::Ascii {
-        return ascii_on_wire::<NULLABLE>(cursor, context);
+        let wire = stop_bit_bytes(cursor.ahead.rest(), context.string_max)?;
+        cursor.ahead.skip(wire.len())?;
+        return ascii_of::<NULLABLE>(wire);
     }
     let len = match NULLABLE {
         true => cursor.unsigned_nullable::<{ u32::MAX as u64 }>(context)?,
@@ -346,10 +403,10 @@ impl SplicedText<'_> {
                 | if back.is_empty() { 0 } else { word_of(back) << (8 * front.len()) };
             (TextValue::from_word(word | (len as u64) << 56), 0)
         } else {
-            (context.long_text(front, back)?, context.arena.len() - len)
+            (context.long_text(front, back)?, context.arena.end() as usize - len)
         };
         if charset != Charset::Ascii {
-            let bytes = if is_short { text.bytes(&[]) } else { context.arena.get(start..)? };
+            let bytes = text.bytes(context.arena.strings());
             return check(charset, bytes).map(|()| text);
         }
         // Clear the stop bit.
@@ -357,7 +414,7 @@ impl SplicedText<'_> {
         if is_short {
             return Some(TextValue::from_word(text.word() & !(u64::from(STOP) << (8 * last))));
         }
-        *context.arena.get_mut(start + last)? &= !STOP;
+        context.arena.clear_stop_bit_at(start + last);
         Some(text)
     }
 }
@@ -374,9 +431,19 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         if text.is_short() {
             self.assign::<P>(slot, text.word());
         } else {
-            self.assign_long(slot, text.bytes(&context.arena));
+            self.assign_outside(slot, text, context);
         }
         text
+    }
+
+    /// Assigns a string of the arena to the entry.
+    #[inline(never)]
+    fn assign_outside(&mut self, slot: StateSlot, text: TextValue, context: &CodingContext) {
+        let (start, len) = text.outside_range();
+        match context.arena.value(start) {
+            Some(value) if len <= VALUE => self.assign_value(slot, value, len),
+            _ => self.assign_long(slot, text.bytes(context.arena.strings())),
+        }
     }
 
     /// As [`assign_text`](Self::assign_text); NULL empties the entry.
@@ -403,7 +470,19 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         if text.is_short() {
             return Some(text);
         }
-        context.long_text(self.long(slot), &[])
+        self.previous_long(slot, context).map(TextValue::from_word)
+    }
+
+    #[inline(never)]
+    fn previous_long(&self, slot: StateSlot, context: &mut CodingContext) -> Option<u64> {
+        let long = self.long(slot)?;
+        if let Some((value, len)) = long.piece()
+            && let Some(text) = context.value_text(value, len)
+        {
+            return Some(text.word());
+        }
+        seldom();
+        context.long_text(long.bytes(), &[]).map(TextValue::word)
     }
 
     /// Decodes copy and tail without a value in the stream, for a mandatory field.
@@ -454,6 +533,23 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         Some(Some(self.assign_text::<P>(slot, text, context)))
     }
 
+    /// Decodes the delta of an ascii string, if its previous value is long; `None`, without changes,
+    /// if it is not, or the encoding is rare.
+    #[inline(always)]
+    fn delta_of_long<const NULLABLE: bool, K: CpuKernel>(
+        &mut self,
+        slot: StateSlot,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
+    ) -> Option<TextValue> {
+        if !self.is_assigned::<Unknown>(slot) || self.word(slot) != LONG {
+            return None;
+        }
+        let (values, message) = self.long_values(slot)?;
+        let long = spliced::<NULLABLE>(cursor.ahead.rest(), values, message, context);
+        cursor.take_long(long).map(TextValue::from_word)
+    }
+
     /// Decodes the delta of a mandatory string.
     ///
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
@@ -466,10 +562,16 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
     ) -> Option<TextValue> {
+        if charset == Charset::Ascii
+            && let Some(text) = self.delta_of_long::<false, K>(slot, cursor, context)
+        {
+            return Some(text);
+        }
+        seldom();
         let mut at = cursor.portable();
-        let text = self.delta_text_out::<false>(slot, charset, initial, &mut at, context)?;
+        let word = self.delta_text_out::<false>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
-        text
+        word.map(TextValue::from_word)
     }
 
     /// Decodes the delta of an optional string; the inner `None` is NULL.
@@ -482,10 +584,19 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
+        if cursor.null_ascii() {
+            return Some(None);
+        }
+        if charset == Charset::Ascii
+            && let Some(text) = self.delta_of_long::<true, K>(slot, cursor, context)
+        {
+            return Some(Some(text));
+        }
+        seldom();
         let mut at = cursor.portable();
-        let text = self.delta_text_out::<true>(slot, charset, initial, &mut at, context)?;
+        let word = self.delta_text_out::<true>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
-        Some(text)
+        Some(word.map(TextValue::from_word))
     }
 
     #[inline(never)]
@@ -496,7 +607,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_>,
         context: &mut CodingContext,
-    ) -> Option<Option<TextValue>> {
+    ) -> Option<Option<u64>> {
         let subtraction = match NULLABLE {
             true => match cursor.delta_nullable(context)? {
                 Some(subtraction) => subtraction,
@@ -517,7 +628,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
             }
         };
         let text = joined.text(charset, context)?;
-        Some(Some(self.assign_text::<Unknown>(slot, text, context)))
+        Some(Some(self.assign_text::<Unknown>(slot, text, context).word()))
     }
 
     /// Decodes the tail of a mandatory string that is in the stream.
@@ -533,9 +644,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         context: &mut CodingContext,
     ) -> Option<TextValue> {
         let mut at = cursor.portable();
-        let text = self.tail_text_out::<false>(slot, charset, initial, &mut at, context)?;
+        let word = self.tail_text_out::<false>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
-        text
+        word.map(TextValue::from_word)
     }
 
     /// Decodes the tail of an optional string that is in the stream; the inner `None` is NULL.
@@ -549,9 +660,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
         let mut at = cursor.portable();
-        let text = self.tail_text_out::<true>(slot, charset, initial, &mut at, context)?;
+        let word = self.tail_text_out::<true>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
-        Some(text)
+        Some(word.map(TextValue::from_word))
     }
 
     #[inline(never)]
@@ -562,7 +673,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         initial: &[u8],
         cursor: &mut InputCursor<'_>,
         context: &mut CodingContext,
-    ) -> Option<Option<TextValue>> {
+    ) -> Option<Option<u64>> {
         let Some(wire) = part_on_wire::<NULLABLE>(cursor, charset, context)? else {
             self.set_empty(slot);
             return Some(None);
@@ -572,6 +683,6 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         let joined =
             SplicedText { front: previous.get(..kept)?, back: wire, is_wire_in_front: false };
         let text = joined.text(charset, context)?;
-        Some(Some(self.assign_text::<Unknown>(slot, text, context)))
+        Some(Some(self.assign_text::<Unknown>(slot, text, context).word()))
     }
 }
