@@ -4,10 +4,10 @@
 use super::{DictionaryEntries, DictionaryEntry, INLINE_MAX, OUTSIDE, TextUndo, Word};
 use crate::program::Program;
 use std::mem::offset_of;
-use std::ops::Range;
 
-/// Bytes of an [`DictionaryEntry`].
+/// Bytes of a [`DictionaryEntry`]; machine code copies it as one vector.
 pub(crate) const ENTRY_BYTES: usize = size_of::<DictionaryEntry>();
+const _: () = assert!(ENTRY_BYTES == 16);
 
 /// Offsets in bytes of the parts of an [`DictionaryEntry`], for machine code.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct DictionaryAccess<'d> {
     pub(crate) entries: *mut [DictionaryEntry],
     pub(crate) texts: &'d mut [Vec<u8>],
     pub(crate) tags: *mut u8,
+    /// Where machine code saves the entries that it may change.
+    pub(crate) saved: &'d mut [DictionaryEntry],
     pub(crate) undo: &'d mut TextUndo,
     pub(crate) epoch: u32,
 }
@@ -73,6 +75,7 @@ impl DictionaryEntries {
             entries: self.entries.as_mut_slice(),
             texts: &mut self.texts,
             tags: self.tags.as_mut_ptr(),
+            saved: &mut self.undo.entries,
             undo: &mut self.undo.texts,
             epoch: self.epoch,
         }
@@ -86,30 +89,27 @@ impl DictionaryEntries {
         }
     }
 
-    /// Saves these entries for [`put_back`](Self::put_back).
+    /// Prepares [`put_back`](Self::put_back): saves the tags of these entries. Machine code saves the
+    /// entries themselves, as many as `saved`.
     #[inline]
-    pub(crate) fn keep(&mut self, ranges: &[Range<u32>]) {
+    pub(crate) fn keep(&mut self, saved: usize, tagged: &[u32]) {
         let Undo { entries, tags, texts } = &mut self.undo;
-        entries.clear();
-        tags.clear();
-        texts.begin(self.texts.len());
-        for range in ranges {
-            let range = range.start as usize..range.end as usize;
-            entries.extend_from_slice(&self.entries[range.clone()]);
-            tags.extend_from_slice(&self.tags[range]);
+        if entries.len() < saved {
+            entries.resize(saved, DictionaryEntry::default());
         }
+        texts.begin(self.texts.len());
+        tags.clear();
+        tags.extend(tagged.iter().map(|&entry| self.tags[entry as usize]));
     }
 
-    /// Restores these entries.
-    pub(crate) fn put_back(&mut self, ranges: &[Range<u32>]) {
+    /// Restores these entries, which machine code has saved in this order, and the tags of some.
+    pub(crate) fn put_back(&mut self, saved: &[u32], tagged: &[u32]) {
         let Undo { entries, tags, texts } = &mut self.undo;
-        let mut from = 0;
-        for range in ranges {
-            let to = range.start as usize..range.end as usize;
-            let kept = from..from + to.len();
-            from = kept.end;
-            self.entries[to.clone()].copy_from_slice(&entries[kept.clone()]);
-            self.tags[to].copy_from_slice(&tags[kept]);
+        for (&entry, before) in saved.iter().zip(entries) {
+            self.entries[entry as usize] = *before;
+        }
+        for (&entry, before) in tagged.iter().zip(tags) {
+            self.tags[entry as usize] = *before;
         }
         texts.put_back(&mut self.texts);
     }

@@ -9,6 +9,7 @@ use crate::program::{Op, Program};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
+use std::mem::offset_of;
 
 /// Bytes that are readable from a checked position on.
 pub(in crate::decoder) const REACH: usize = 256;
@@ -64,6 +65,21 @@ impl<'f> CodeFlow<'f> for TreeEmitter<'_, 'f> {
 }
 
 impl TreeEmitter<'_, '_> {
+    /// Saves these entries, unless they need not be restored.
+    pub(super) fn save(&mut self, entries: &[u32]) {
+        let saved = self.load_call(offset_of!(TreeCall<'_>, saved));
+        let (save, decode) = (self.block(), self.block());
+        self.branch(saved, save, decode);
+        self.b.switch_to_block(save);
+        for (index, entry) in (0..).zip(entries) {
+            let at = *entry as i32 * ENTRY_BYTES as i32;
+            let before = self.b.ins().load(types::I8X16, HEAD, self.given.entries, at);
+            self.b.ins().store(HEAD, before, saved, index * ENTRY_BYTES as i32);
+        }
+        self.jump(decode);
+        self.b.switch_to_block(decode);
+    }
+
     /// Creates a block with one parameter.
     pub(super) fn join(&mut self) -> (Block, Value) {
         let block = self.block();

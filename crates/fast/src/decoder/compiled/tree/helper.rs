@@ -171,7 +171,8 @@ struct TextPart {
 }
 
 impl TextPart {
-    const EMPTY: Self = Self { start: null(), len: 0, readable: 0 };
+    /// Nothing; it is copied as other short parts are.
+    const EMPTY: Self = Self { start: [0; MIDDLE_BYTES].as_ptr(), len: 0, readable: MIDDLE_BYTES };
 
     /// Returns the first `len` bytes of a slice, all of which can be read.
     fn front(slice: &[u8], len: usize) -> Self {
@@ -199,7 +200,7 @@ impl TextPart {
         Some(Self { start: self.start.wrapping_add(count), len, readable })
     }
 
-    /// Copies the bytes, and up to [`MIDDLE_BYTES`] - 1 more: short copies of fixed size take no call.
+    /// Copies the bytes, and up to [`MIDDLE_BYTES`] more: short copies of fixed size take no call.
     ///
     /// # Safety
     /// `start` is valid for reading, as the fields say; `to` is for writing `len` plus [`MIDDLE_BYTES`]
@@ -211,10 +212,13 @@ impl TextPart {
             return unsafe { self.start.copy_to_nonoverlapping(to, self.len) };
         }
         let mut at = 0;
-        while at < self.len {
-            // SAFETY: the end of the last chunk is less than `MIDDLE_BYTES` beyond `len`.
+        loop {
+            // SAFETY: the end of the last chunk is at most `MIDDLE_BYTES` beyond `len`.
             unsafe { self.start.add(at).copy_to_nonoverlapping(to.add(at), MIDDLE_BYTES) };
             at += MIDDLE_BYTES;
+            if at >= self.len {
+                break;
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use super::{JitCompiler, define};
 use crate::decoder::{Decoder, ResetPolicy};
 use crate::dictionary::{DictionaryEntries, DictionaryEntry, Word};
 use crate::message::MessageStore;
-use crate::program::{Op, Program, SegmentLayout};
+use crate::program::{Program, SegmentLayout};
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -26,7 +26,6 @@ use emit::{REACH, TreeArguments, TreeEmitter};
 use helper::{TextField, TreeTexts};
 use segment::{WORDS_BEHIND, is_text, ops_of};
 use std::mem::offset_of;
-use std::ops::Range;
 use std::ptr::{null, null_mut};
 
 /// Longer input is first decoded in place, although nothing after it is readable: mostly the
@@ -34,8 +33,6 @@ use std::ptr::{null, null_mut};
 const COPIED_MAX: usize = 2048;
 /// Most dictionary entries that the code can address.
 const ENTRIES_MAX: usize = 1 << 24;
-/// Ranges of entries with fewer entries between them are saved as one range.
-const GAP_MAX: u32 = 4;
 /// Value of `used` in a [`MessageEnd`] if too few bytes were readable.
 const NEAR_END: u64 = 1;
 
@@ -64,6 +61,8 @@ struct TreeCall<'t> {
     entries_left: u64,
     /// Type tags of entries.
     tags: *mut u8,
+    /// Where the code saves the entries that it may change; null if they need not be restored.
+    saved: *mut DictionaryEntry,
     fields: *const TextField,
     texts: TreeTexts<'t>,
 }
@@ -79,8 +78,10 @@ pub(super) struct TreeFunction {
     record_words: usize,
     /// Least number of entries that a dictionary must have.
     entries_min: usize,
-    /// Entries that the code may change.
-    entries: Vec<Range<u32>>,
+    /// Entries that the code may change, in the order in which it saves them.
+    entries: Vec<u32>,
+    /// Those whose type tag it may change.
+    tagged: Vec<u32>,
     /// Homes that contain any of these entries.
     homes: Vec<u32>,
     texts: Vec<TextField>,
@@ -106,8 +107,9 @@ pub(super) struct TreeFrame<'p> {
     segment: &'p SegmentLayout,
     /// Number of its operations, nested segments included.
     pub(super) count: u32,
-    /// Its operations with a dictionary entry.
-    keeping: Vec<&'p Op>,
+    /// Dictionary entries of its operations, in order, and those with a type tag.
+    entries: Vec<u32>,
+    tagged: Vec<u32>,
     texts: Vec<TextField>,
 }
 
@@ -119,8 +121,19 @@ impl<'p> TreeFrame<'p> {
         if program.entry_count() > ENTRIES_MAX {
             return None;
         }
-        let mut frame = Self { program, segment, count, keeping: Vec::new(), texts: Vec::new() };
+        let mut frame = Self {
+            program,
+            segment,
+            count,
+            entries: Vec::new(),
+            tagged: Vec::new(),
+            texts: Vec::new(),
+        };
         frame.visit(segment);
+        for entries in [&mut frame.entries, &mut frame.tagged] {
+            entries.sort_unstable();
+            entries.dedup();
+        }
         Some(frame)
     }
 
@@ -134,30 +147,18 @@ impl<'p> TreeFrame<'p> {
             if is_text(op) {
                 self.texts.push(TextField::of(self.program, op));
             }
-            if op.operator.uses_dictionary() {
-                self.keeping.push(op);
+            if op.code == OpCode::CheckEntryType {
+                self.tagged.push(op.entry);
+            } else if op.operator.uses_dictionary() {
+                self.entries.push(op.entry);
             }
         }
-    }
-
-    /// Returns the ranges of entries that the code may change, merged over small gaps.
-    fn entries(&self) -> Vec<Range<u32>> {
-        let mut entries: Vec<u32> = self.keeping.iter().map(|op| op.entry).collect();
-        entries.sort_unstable();
-        let mut ranges: Vec<Range<u32>> = Vec::new();
-        for entry in entries {
-            match ranges.last_mut() {
-                Some(range) if entry < range.end + GAP_MAX => range.end = entry + 1,
-                _ => ranges.push(entry..entry + 1),
-            }
-        }
-        ranges
     }
 
     /// Returns the homes that contain any of these entries.
-    fn homes(&self, entries: &[Range<u32>]) -> Vec<u32> {
+    fn homes(&self) -> Vec<u32> {
         let has_some = |slots: &Vec<crate::program::HomeSlot>| {
-            slots.iter().any(|slot| entries.iter().any(|range| range.contains(&slot.entry)))
+            slots.iter().any(|slot| self.entries.binary_search(&slot.entry).is_ok())
         };
         let homes = self.program.homes.iter().enumerate();
         homes.filter(|(_, slots)| has_some(slots)).map(|(index, _)| index as u32).collect()
@@ -197,6 +198,7 @@ impl<'p> TreeFrame<'p> {
             is_aside: false,
             room: 0,
         };
+        emitter.save(&self.entries);
         emitter.template(self.segment, map);
         let (end, used) = (b.use_var(position), b.use_var(used));
         b.ins().return_(&[end, used]);
@@ -221,42 +223,47 @@ impl JitCompiler {
         module.finalize_definitions().ok()?;
         let function = module.get_finalized_function(id);
         let template = frame.program.templates.get(frame.segment.template as usize)?;
-        let entries = frame.entries();
+        let used = frame.entries.last().max(frame.tagged.last());
         Some(TreeFunction {
             // SAFETY: `TreeFrame::build` gives the function this signature and calling convention.
             function: unsafe { std::mem::transmute::<*const u8, DecodeTree>(function) },
             unused: u64::MAX >> frame.segment.map_bits,
             reset: template.reset,
             record_words: frame.segment.record_words as usize,
-            entries_min: entries.last().map_or(0, |range| range.end as usize),
-            homes: frame.homes(&entries),
-            entries,
+            entries_min: used.map_or(0, |&entry| entry as usize + 1),
+            homes: frame.homes(),
+            entries: frame.entries,
+            tagged: frame.tagged,
             texts: frame.texts,
         })
     }
 }
 
 impl TreeFunction {
-    /// Decodes a message that begins at `position`, after its presence map and template id. If the
-    /// code bails out, the entries are as it left them.
+    /// Decodes a message within the first `len` bytes, that begins at `position`, after its presence
+    /// map and template id. If the code bails out, the entries are restored; if they are fresh,
+    /// nothing was assigned since a reset.
     fn decode(
         &self,
-        window: &[u8],
+        (window, len): (&[u8], usize),
         (position, map): (usize, u64),
         dictionary: &mut DictionaryEntries,
         is_fresh: bool,
-        room: MessageRoom<'_>,
+        room: &mut MessageRoom<'_>,
     ) -> TreeOutcome {
-        let MessageStore { words, bytes, used } = room.store;
-        let parts = dictionary.parts();
+        let MessageStore { words, bytes, used } = &mut *room.store;
         let Some(last) = window.len().checked_sub(REACH) else { return TreeOutcome::NearEnd };
         let Some(words_max) = words.len().checked_sub(WORDS_BEHIND) else {
             return TreeOutcome::Declined;
         };
-        if position > last
-            || words_max < self.record_words
-            || parts.entries.len() < self.entries_min
-        {
+        if position > last || words_max < self.record_words {
+            return TreeOutcome::Declined;
+        }
+        if !is_fresh {
+            dictionary.keep(self.entries.len(), &self.tagged);
+        }
+        let parts = dictionary.parts();
+        if parts.entries.len() < self.entries_min {
             return TreeOutcome::Declined;
         }
         let (entries, epoch) = (parts.entries as *mut DictionaryEntry, u64::from(parts.epoch));
@@ -268,6 +275,7 @@ impl TreeFunction {
             entries_max: u64::from(limits.entries_max),
             entries_left: u64::from(limits.entries_total_max),
             tags: parts.tags,
+            saved: if is_fresh { null_mut() } else { parts.saved.as_mut_ptr() },
             fields: self.texts.as_ptr(),
             texts: TreeTexts {
                 at: null_mut(),
@@ -289,26 +297,32 @@ impl TreeFunction {
         // code reads at most as many before it checks again; all are in `window`. It writes to the message's
         // record, which is in the first `self.record_words` words, and to entries after it that end before
         // `words_max`. It reads and writes entries of the dictionary, and their tags, below
-        // `self.entries_min`. It writes strings of the message behind `call.texts.at`, while that is at most
-        // `at_max`. It passes `call` to the functions of `helper`, with a field of `self.texts`, a position that
-        // it has reached in `window`, and a word of the message. The targets of `call.texts` are borrowed until
-        // after the call; the code itself accesses only the entries and the spare room of `bytes` among them,
-        // and not while a helper function runs. The memory of the code lives as long as `self`, which is in
-        // the same `CompiledCode`.
+        // `self.entries_min`. Unless they are fresh, it saves as many entries as `keep` has made room for.
+        // It writes strings of the message behind `call.texts.at`, while that is at most `at_max`. It passes
+        // `call` to the functions of `helper`, with a field of `self.texts`, a position that it has reached in
+        // `window`, and a word of the message. The targets of `call` are borrowed until after the call; the
+        // code itself accesses only the entries, tags and saved entries among them and the spare room of
+        // `bytes`, and none of them while a helper function runs. The memory of the code lives as long as `self`,
+        // which is in the same `CompiledCode`.
         let MessageEnd { end, used: words_used } = unsafe {
             (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
         };
-        if end.is_null() {
-            return if words_used == NEAR_END {
-                TreeOutcome::NearEnd
-            } else {
-                TreeOutcome::Declined
+        let read = (end as usize).wrapping_sub(window.as_ptr() as usize);
+        // The message may extend into the bytes after the packet.
+        if end.is_null() || read > len {
+            match is_fresh {
+                true => dictionary.reset_values(),
+                false => dictionary.put_back(&self.entries, &self.tagged),
+            }
+            return match end.is_null() && words_used != NEAR_END {
+                true => TreeOutcome::Declined,
+                false => TreeOutcome::NearEnd,
             };
         }
         // SAFETY: the code has written the strings up to `at`.
         unsafe { call.texts.collect() };
         *used = words_used as usize;
-        TreeOutcome::Done(end as usize - window.as_ptr() as usize)
+        TreeOutcome::Done(read)
     }
 }
 
@@ -346,38 +360,20 @@ impl Decoder {
         for &home in &tree.homes {
             dictionary.leave_home_at(&self.program, home as usize);
         }
-        if !is_fresh {
-            dictionary.keep(&tree.entries);
-        }
         let is_ahead = buffer.len() >= bytes.len() + REACH;
-        let mut outcome = TreeOutcome::NearEnd;
-        for is_copied in [false, true] {
-            if !is_copied && !is_ahead && bytes.len() <= COPIED_MAX {
-                continue;
-            }
-            let window = match is_copied {
-                true => self.jit.tail.padded(bytes, REACH),
-                false if is_ahead => buffer,
-                false => bytes,
-            };
-            let room = MessageRoom { store: &mut self.message.store, limits: &self.options.limits };
-            outcome = tree.decode(window, (position, bits), dictionary, is_fresh, room);
-            // The message may extend into the bytes after the packet.
-            if matches!(outcome, TreeOutcome::Done(end) if end > bytes.len()) {
-                outcome = if STREAM { TreeOutcome::NearEnd } else { TreeOutcome::Declined };
-            }
-            if matches!(outcome, TreeOutcome::Done(_)) {
-                break;
-            }
-            match is_fresh {
-                true => dictionary.reset_values(),
-                false => dictionary.put_back(&tree.entries),
-            }
-            // In a stream a message near the end of the received bytes is mostly incomplete, so
-            // long input is not copied.
-            if is_ahead || STREAM || matches!(outcome, TreeOutcome::Declined) {
-                break;
-            }
+        let is_in_place = is_ahead || bytes.len() > COPIED_MAX;
+        let window = match is_in_place {
+            true => buffer,
+            false => self.jit.tail.padded(bytes, REACH),
+        };
+        let mut room = MessageRoom { store: &mut self.message.store, limits: &self.options.limits };
+        let (len, start) = (bytes.len(), (position, bits));
+        let mut outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
+        // In a stream a message near the end of the received bytes is mostly incomplete, so long
+        // input is not copied.
+        if !STREAM && !is_ahead && is_in_place && matches!(outcome, TreeOutcome::NearEnd) {
+            let window = self.jit.tail.padded(bytes, REACH);
+            outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
         }
         // An incomplete message is no failure of the code.
         if !STREAM || !matches!(outcome, TreeOutcome::NearEnd) {
