@@ -31,15 +31,19 @@ impl<'p> Module<'p> {
         let name = &shape.name;
         let map_type = if self.has_wide() { "InputCursor<'b, K>" } else { "u64" };
         let map = if self.has_wide() { "start" } else { "map" };
-        let (reset, is_forgotten) = match (root.reset, self.begins_fresh(shape)) {
-            (true, true) => (
-                "let is_fresh = if x.obeys_reset() { state.reset_values(); true } else { is_fresh };\n",
-                "is_fresh || x.forgets()",
-            ),
-            (true, false) => {
-                ("if x.obeys_reset() { state.reset_values(); }\n", "is_fresh || x.forgets()")
+        let mut is_forgotten = "is_fresh".to_owned();
+        if root.reset {
+            is_forgotten.push_str(" || x.forgets()");
+        }
+        if self.has_references() {
+            is_forgotten.push_str(" || x.is_nested()");
+        }
+        let reset = match (root.reset, self.begins_fresh(shape)) {
+            (true, true) => {
+                "let is_fresh = if x.obeys_reset() { state.reset_values(); true } else { is_fresh };\n"
             }
-            (false, _) => ("", "is_fresh"),
+            (true, false) => "if x.obeys_reset() { state.reset_values(); }\n",
+            (false, _) => "",
         };
         let (begin_arena, end_arena) = match shape.has_text {
             true => ("x.begin_arena();\n", "x.end_arena(&mut out.arena);\n"),
@@ -54,30 +58,17 @@ impl<'p> Module<'p> {
             |past: &str| format!("{function}_fields{past}(c, {map}, state, out, x{is_fresh})");
         let mut body = String::new();
         if let Some((entry, count)) = warm {
-            let (save, put_back) = match self.changes_others(shape, entry..entry + count) {
-                true => ("save", format!("restore::<{from}, {len}>")),
-                false => {
-                    ("save_words", format!("put_back_words::<{entry}, {count}, {from}, {len}>"))
-                }
-            };
+            let is_saved = if self.has_references() { "!x.is_nested()" } else { "true" };
             body = format!(
                 "if K::HAS_FORMS && state.is_warm::<{entry}, {count}>() {{
-                    let saved = state.{save}::<{from}, {len}>();
-                    let end = {};
-                    if end.is_none() {{ state.{put_back}(&saved); }}
-                    return end;
+                    {}
                 }}\n",
-                call("::<K, Warm>")
+                saved(is_saved, from, len, &call("::<K, Warm>"), "return end;")
             );
         }
-        body.push_str(&format!(
-            "let is_fresh = state.take_fresh();
-            let saved = state.save_unless::<{from}, {len}>({is_forgotten});
-            let end = {};
-            if end.is_none() {{ state.put_back::<{from}, {len}>(&saved); }}
-            end",
-            call(if warm.is_some() { "::<K, Unknown>" } else { "" })
-        ));
+        body.push_str("let is_fresh = state.take_fresh();\n");
+        let call = call(if warm.is_some() { "::<K, Unknown>" } else { "" });
+        body.push_str(&saved(&format!("!({is_forgotten})"), from, len, &call, "end"));
         let generics = generics(warm.is_some());
         let segment = segment_of(name, &format!("{map}: {map_type}"), map_type, name, &body);
         format!(
@@ -199,6 +190,12 @@ impl<'p> Module<'p> {
             }
         });
         if from < to { (from, to - from) } else { (0, 0) }
+    }
+
+    /// True if messages may be nested in others: only the outermost saves previous values.
+    pub(crate) fn has_references(&self) -> bool {
+        let mut roots = self.roots.iter().filter_map(|root| self.shapes[*root].root.as_ref());
+        roots.any(|root| root.is_dynamic)
     }
 
     /// True if the presence map of any template exceeds one word.
@@ -539,6 +536,18 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
             member.ident
         )
     }
+}
+
+/// Returns the statements of a call that may change `len` words from word `from` on; they are
+/// restored if it fails. If `is_saved` is false, nobody needs them.
+pub(crate) fn saved(is_saved: &str, from: usize, len: usize, call: &str, result: &str) -> String {
+    format!(
+        "let is_saved = {is_saved};
+        if is_saved {{ state.save::<{from}, {len}>(); }}
+        let end = {call};
+        if end.is_none() {{ state.put_back::<{from}, {len}>(is_saved); }}
+        {result}"
+    )
 }
 
 /// Returns the generic parameters of a function that decodes a segment.

@@ -4,6 +4,7 @@
 //! it is sent, then writes the map, then the fields. Otherwise, or if two fields of a segment share
 //! a dictionary entry, it reserves the map and writes the fields one by one.
 
+use crate::decode::saved;
 use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::names::snake;
@@ -126,17 +127,10 @@ impl<'p> EncodePrinter<'_, 'p> {
         };
         let body = self.body(&format!("if is_named {{ o.unsigned({id})?; }}\n"));
         let call = format!("{function}_fields(self, o, state, x)");
+        let is_saved = if module.has_references() { "!x.is_nested()" } else { "true" };
         let (run, expect) = match self.longest() {
             Some(bytes) => (call, format!("o.expect_room({bytes})?;\n")),
-            None => (
-                format!(
-                    "let saved = state.save::<{from}, {len}>();
-                    let end = {call};
-                    if end.is_none() {{ state.restore::<{from}, {len}>(&saved); }}
-                    end"
-                ),
-                String::new(),
-            ),
+            None => (saved(is_saved, from, len, &call, "end"), String::new()),
         };
         let outgoing = outgoing_of(&shape.name, &run);
         format!(

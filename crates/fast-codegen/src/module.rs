@@ -45,7 +45,7 @@ pub(crate) struct Module<'p> {
 }
 
 /// Type names that generated structs must not use.
-const TAKEN_TYPES: [&str; 48] = [
+const TAKEN_TYPES: [&str; 47] = [
     "Bits",
     "Box",
     "Charset",
@@ -82,7 +82,6 @@ const TAKEN_TYPES: [&str; 48] = [
     "Record",
     "Reference",
     "Result",
-    "Saved",
     "Self",
     "Some",
     "State",

@@ -5,7 +5,6 @@
 use crate::module::Module;
 use crate::shape::{StructShape, uses};
 use std::collections::HashMap;
-use std::ops::Range;
 use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
@@ -50,19 +49,6 @@ impl<'p> Module<'p> {
         // If two fields share an entry, the first may empty it before the second.
         let is_each_once = slots.windows(2).all(|pair| pair[0] != pair[1]);
         (is_plain && is_each_once).then_some(slots)
-    }
-
-    /// True if messages change the state of entries outside the checked range: those of fields that
-    /// are mostly absent.
-    pub(crate) fn changes_others(&self, shape: &StructShape<'p>, warm: Range<usize>) -> bool {
-        let members = shape.members.iter().filter(|member| is_mostly_absent(member.plan));
-        members.into_iter().any(|member| match &member.plan.kind {
-            FieldKind::Parts { mantissa, .. } => {
-                mantissa.checked_tag.is_some()
-                    || self.slot_index(mantissa).is_some_and(|slot| !warm.contains(&slot))
-            }
-            _ => false,
-        })
     }
 
     /// As [`warm_entries`](Self::warm_entries), for a sequence directly in a template that has a

@@ -17,7 +17,7 @@ impl<'p> Module<'p> {
             text.push_str(&format!("present: [u64; {}],\n", shape.presence_words()));
         }
         if shape.root.is_some() && shape.has_text {
-            text.push_str(&doc("Strings of more than seven bytes."));
+            text.push_str(&doc("Strings of more than seven bytes; other bytes may follow."));
             text.push_str("pub arena: Vec<u8>,\n");
         }
         for member in shape.members.iter().filter(|member| member.is_stored) {

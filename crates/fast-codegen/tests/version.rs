@@ -6,7 +6,7 @@ use tickwire_fast_codegen::{GenerateOptions, generate};
 
 /// The version, and the digest of its output.
 const RECORDED: (u32, &str) =
-    (4, "bb00fc3f9d248a02cea917b32b7db75b2bc2f2be5fc31ed333d935674ce50346");
+    (5, "e704e5f4da36169468dc961d231601949ace296efb374354ee3428361080892f");
 
 /// Together, the structs, decoders and encoders of these templates use every part of the generator.
 const TEMPLATES: [&str; 3] = ["bse", "day", "simple"];

@@ -3,7 +3,7 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
@@ -299,7 +299,7 @@ impl std::fmt::Debug for MdIncRefresh81MdEntries {
 pub struct MdIncRefresh81 {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -532,7 +532,7 @@ impl std::fmt::Debug for MdIncRefresh84MdEntries {
 pub struct MdIncRefresh84 {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -810,7 +810,7 @@ impl std::fmt::Debug for MdIncRefresh109MdEntries {
 pub struct MdIncRefresh109 {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -1275,10 +1275,13 @@ impl DecodeSegment for MdIncRefresh81 {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 8>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 8>();
+        }
         let end = decode_md_inc_refresh81_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 8>(&saved);
+            state.put_back::<0, 8>(is_saved);
         }
         end
     }
@@ -1591,10 +1594,13 @@ impl DecodeSegment for MdIncRefresh84 {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<8, 7>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<8, 7>();
+        }
         let end = decode_md_inc_refresh84_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<8, 7>(&saved);
+            state.put_back::<8, 7>(is_saved);
         }
         end
     }
@@ -1981,10 +1987,13 @@ impl DecodeSegment for MdIncRefresh109 {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<15, 9>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<15, 9>();
+        }
         let end = decode_md_inc_refresh109_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<15, 9>(&saved);
+            state.put_back::<15, 9>(is_saved);
         }
         end
     }
@@ -2184,10 +2193,13 @@ impl EncodeSegment for MdIncRefresh81 {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 8>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 8>();
+        }
         let end = encode_md_inc_refresh81_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 8>(&saved);
+            state.put_back::<0, 8>(is_saved);
         }
         end
     }
@@ -2359,10 +2371,13 @@ impl EncodeSegment for MdIncRefresh84 {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<8, 7>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<8, 7>();
+        }
         let end = encode_md_inc_refresh84_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<8, 7>(&saved);
+            state.put_back::<8, 7>(is_saved);
         }
         end
     }
@@ -2558,10 +2573,13 @@ impl EncodeSegment for MdIncRefresh109 {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<15, 9>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<15, 9>();
+        }
         let end = encode_md_inc_refresh109_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<15, 9>(&saved);
+            state.put_back::<15, 9>(is_saved);
         }
         end
     }

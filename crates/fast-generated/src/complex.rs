@@ -3,7 +3,7 @@
 // Signature of the template set: a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/fast-generated/templates/complex.xml -o crates/fast-generated/src/complex.rs"
 );
 #[allow(unused_imports)]
@@ -365,7 +365,7 @@ impl std::fmt::Debug for MarketDataMdEntries {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct MarketData {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -476,7 +476,7 @@ impl std::fmt::Debug for QuoteRequestRelatedSym {
 pub struct QuoteRequest {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -534,7 +534,7 @@ impl std::fmt::Debug for QuoteRequest {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct Done {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
 }
 #[allow(dead_code)]
@@ -974,10 +974,13 @@ impl DecodeSegment for MarketData {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 9>(is_fresh || x.forgets());
+        let is_saved = !(is_fresh || x.forgets());
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }
@@ -1086,10 +1089,13 @@ impl DecodeSegment for QuoteRequest {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_quote_request_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1144,10 +1150,13 @@ impl DecodeSegment for Done {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_done_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1336,10 +1345,13 @@ impl EncodeSegment for MarketData {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 9>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }
@@ -1423,10 +1435,13 @@ impl EncodeSegment for QuoteRequest {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_quote_request_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }

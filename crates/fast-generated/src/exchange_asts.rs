@@ -3,7 +3,7 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
@@ -375,7 +375,7 @@ impl std::fmt::Debug for OrdersMdEntries {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct Orders {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -738,7 +738,7 @@ impl std::fmt::Debug for StatisticsMdEntries {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct Statistics {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -920,7 +920,7 @@ impl std::fmt::Debug for DefinitionMarketSegments {
 pub struct Definition {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -1532,10 +1532,13 @@ impl DecodeSegment for Orders {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 12>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 12>();
+        }
         let end = decode_orders_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 12>(&saved);
+            state.put_back::<0, 12>(is_saved);
         }
         end
     }
@@ -1756,10 +1759,13 @@ impl DecodeSegment for Statistics {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 18>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 18>();
+        }
         let end = decode_statistics_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 18>(&saved);
+            state.put_back::<0, 18>(is_saved);
         }
         end
     }
@@ -1881,10 +1887,13 @@ impl DecodeSegment for Definition {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<2, 20>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<2, 20>();
+        }
         let end = decode_definition_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<2, 20>(&saved);
+            state.put_back::<2, 20>(is_saved);
         }
         end
     }
@@ -2172,10 +2181,13 @@ impl EncodeSegment for Orders {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 12>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 12>();
+        }
         let end = encode_orders_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 12>(&saved);
+            state.put_back::<0, 12>(is_saved);
         }
         end
     }
@@ -2355,10 +2367,13 @@ impl EncodeSegment for Statistics {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 18>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 18>();
+        }
         let end = encode_statistics_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 18>(&saved);
+            state.put_back::<0, 18>(is_saved);
         }
         end
     }
@@ -2466,10 +2481,13 @@ impl EncodeSegment for Definition {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<2, 20>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<2, 20>();
+        }
         let end = encode_definition_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<2, 20>(&saved);
+            state.put_back::<2, 20>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
@@ -440,7 +440,7 @@ impl std::fmt::Debug for IncrementalRefreshMdEntries {
 pub struct IncrementalRefresh {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -738,7 +738,7 @@ impl std::fmt::Debug for SecurityListRelatedSym {
 pub struct SecurityList {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -1295,10 +1295,13 @@ impl DecodeSegment for IncrementalRefresh {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 11>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 11>();
+        }
         let end = decode_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 11>(&saved);
+            state.put_back::<0, 11>(is_saved);
         }
         end
     }
@@ -1561,10 +1564,13 @@ impl DecodeSegment for SecurityList {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<2, 16>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<2, 16>();
+        }
         let end = decode_security_list_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<2, 16>(&saved);
+            state.put_back::<2, 16>(is_saved);
         }
         end
     }
@@ -1806,10 +1812,13 @@ impl EncodeSegment for IncrementalRefresh {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 11>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 11>();
+        }
         let end = encode_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 11>(&saved);
+            state.put_back::<0, 11>(is_saved);
         }
         end
     }
@@ -2018,10 +2027,13 @@ impl EncodeSegment for SecurityList {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<2, 16>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<2, 16>();
+        }
         let end = encode_security_list_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<2, 16>(&saved);
+            state.put_back::<2, 16>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
@@ -103,7 +103,7 @@ impl Message<'_> {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct PacketHeader {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `PartitionID`: uInt32, mandatory.
     pub partition_id: u32,
@@ -370,7 +370,7 @@ impl std::fmt::Debug for DepthIncrementalMdIncGrp {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct DepthIncremental {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MessageNumber`: uInt32, mandatory, increment.
     pub message_number: u32,
@@ -549,7 +549,7 @@ impl std::fmt::Debug for DepthSnapshotMdSshGrp {
 pub struct DepthSnapshot {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `LastMsgSeqNumProcessed` (369): uInt32, optional, delta.
     last_msg_seq_num_processed: u32,
@@ -690,7 +690,7 @@ impl std::fmt::Debug for DepthSnapshot {
 pub struct InstrumentStateChange {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MessageNumber`: uInt32, mandatory, increment.
     pub message_number: u32,
@@ -984,10 +984,13 @@ impl DecodeSegment for PacketHeader {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_packet_header_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1027,10 +1030,13 @@ impl DecodeSegment for Reset {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
+        let is_saved = !(is_fresh || x.forgets());
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1341,10 +1347,13 @@ impl DecodeSegment for DepthIncremental {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 15>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 15>();
+        }
         let end = decode_depth_incremental_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 15>(&saved);
+            state.put_back::<0, 15>(is_saved);
         }
         end
     }
@@ -1614,10 +1623,13 @@ impl DecodeSegment for DepthSnapshot {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<1, 25>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<1, 25>();
+        }
         let end = decode_depth_snapshot_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<1, 25>(&saved);
+            state.put_back::<1, 25>(is_saved);
         }
         end
     }
@@ -1759,24 +1771,30 @@ impl DecodeSegment for InstrumentStateChange {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 24>() {
-            let saved = state.save_words::<0, 27>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<0, 27>();
+            }
             let end = decode_instrument_state_change_fields::<
                 K,
                 Warm,
             >(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<0, 24, 0, 27>(&saved);
+                state.put_back::<0, 27>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 27>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 27>();
+        }
         let end = decode_instrument_state_change_fields::<
             K,
             Unknown,
         >(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 27>(&saved);
+            state.put_back::<0, 27>(is_saved);
         }
         end
     }
@@ -1879,10 +1897,13 @@ impl EncodeSegment for PacketHeader {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2107,10 +2128,13 @@ impl EncodeSegment for DepthIncremental {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 15>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 15>();
+        }
         let end = encode_depth_incremental_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 15>(&saved);
+            state.put_back::<0, 15>(is_saved);
         }
         end
     }
@@ -2326,10 +2350,13 @@ impl EncodeSegment for DepthSnapshot {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<1, 25>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<1, 25>();
+        }
         let end = encode_depth_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<1, 25>(&saved);
+            state.put_back::<1, 25>(is_saved);
         }
         end
     }
@@ -2435,10 +2462,13 @@ impl EncodeSegment for InstrumentStateChange {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 27>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 27>();
+        }
         let end = encode_instrument_state_change_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 27>(&saved);
+            state.put_back::<0, 27>(is_saved);
         }
         end
     }

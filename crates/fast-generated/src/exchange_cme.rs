@@ -3,7 +3,7 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
@@ -318,7 +318,7 @@ impl std::fmt::Debug for MdIncrementalRefreshMdEntries {
 pub struct MdIncrementalRefresh {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -483,7 +483,7 @@ impl std::fmt::Debug for MdSnapshotFullRefreshMdEntries {
 pub struct MdSnapshotFullRefresh {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -1007,10 +1007,13 @@ impl DecodeSegment for MdIncrementalRefresh {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 9>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }
@@ -1291,7 +1294,10 @@ impl DecodeSegment for MdSnapshotFullRefresh {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<9, 5>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<9, 5>();
+        }
         let end = decode_md_snapshot_full_refresh_fields(
             c,
             map,
@@ -1301,7 +1307,7 @@ impl DecodeSegment for MdSnapshotFullRefresh {
             is_fresh,
         );
         if end.is_none() {
-            state.put_back::<9, 5>(&saved);
+            state.put_back::<9, 5>(is_saved);
         }
         end
     }
@@ -1554,10 +1560,13 @@ impl EncodeSegment for MdIncrementalRefresh {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 9>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = encode_md_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }
@@ -1687,10 +1696,13 @@ impl EncodeSegment for MdSnapshotFullRefresh {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<9, 5>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<9, 5>();
+        }
         let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<9, 5>(&saved);
+            state.put_back::<9, 5>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
@@ -371,7 +371,7 @@ impl std::fmt::Debug for MdIncrementalRefreshMdEntries {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct MdIncrementalRefresh {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -544,7 +544,7 @@ impl std::fmt::Debug for MdSnapshotFullRefreshMdEntries {
 pub struct MdSnapshotFullRefresh {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -616,7 +616,7 @@ impl std::fmt::Debug for MdSnapshotFullRefresh {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct SecurityStatus {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -660,7 +660,7 @@ impl std::fmt::Debug for SecurityStatus {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct TradingSessionStatus {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -754,7 +754,7 @@ impl std::fmt::Debug for SecurityDefinitionMdFeedTypes {
 pub struct SecurityDefinition {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -823,7 +823,7 @@ impl std::fmt::Debug for SecurityDefinition {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct SequenceReset {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -858,7 +858,7 @@ impl std::fmt::Debug for SequenceReset {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct Heartbeat {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -1459,10 +1459,13 @@ impl DecodeSegment for MdIncrementalRefresh {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 11>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 11>();
+        }
         let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 11>(&saved);
+            state.put_back::<0, 11>(is_saved);
         }
         end
     }
@@ -1756,7 +1759,10 @@ impl DecodeSegment for MdSnapshotFullRefresh {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<11, 6>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<11, 6>();
+        }
         let end = decode_md_snapshot_full_refresh_fields(
             c,
             map,
@@ -1766,7 +1772,7 @@ impl DecodeSegment for MdSnapshotFullRefresh {
             is_fresh,
         );
         if end.is_none() {
-            state.put_back::<11, 6>(&saved);
+            state.put_back::<11, 6>(is_saved);
         }
         end
     }
@@ -1855,10 +1861,13 @@ impl DecodeSegment for SecurityStatus {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_security_status_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1903,10 +1912,13 @@ impl DecodeSegment for TradingSessionStatus {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_trading_session_status_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1972,10 +1984,13 @@ impl DecodeSegment for SecurityDefinition {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_security_definition_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2036,10 +2051,13 @@ impl DecodeSegment for SequenceReset {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_sequence_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2080,10 +2098,13 @@ impl DecodeSegment for Heartbeat {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_heartbeat_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2254,10 +2275,13 @@ impl EncodeSegment for MdIncrementalRefresh {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 11>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 11>();
+        }
         let end = encode_md_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 11>(&saved);
+            state.put_back::<0, 11>(is_saved);
         }
         end
     }
@@ -2396,10 +2420,13 @@ impl EncodeSegment for MdSnapshotFullRefresh {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<11, 6>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<11, 6>();
+        }
         let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<11, 6>(&saved);
+            state.put_back::<11, 6>(is_saved);
         }
         end
     }
@@ -2455,10 +2482,13 @@ impl EncodeSegment for SecurityStatus {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_security_status_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2503,10 +2533,13 @@ impl EncodeSegment for TradingSessionStatus {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_trading_session_status_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2568,10 +2601,13 @@ impl EncodeSegment for SecurityDefinition {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_security_definition_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2635,10 +2671,13 @@ impl EncodeSegment for SequenceReset {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_sequence_reset_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2680,10 +2719,13 @@ impl EncodeSegment for Heartbeat {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_heartbeat_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
@@ -96,7 +96,7 @@ impl Message<'_> {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct PacketHeader {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `PartitionID`: uInt32, mandatory.
     pub partition_id: u32,
@@ -304,7 +304,7 @@ impl std::fmt::Debug for ProductSnapshotTickRules {
 pub struct ProductSnapshot {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `SenderCompID` (49): uInt32, mandatory, copy.
     pub sender_comp_id: u32,
@@ -819,7 +819,7 @@ impl std::fmt::Debug for InstrumentSnapshotLegs {
 pub struct InstrumentSnapshot {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `SenderCompID` (49): uInt32, mandatory, copy.
     pub sender_comp_id: u32,
@@ -1218,10 +1218,13 @@ impl DecodeSegment for PacketHeader {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_packet_header_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1261,10 +1264,13 @@ impl DecodeSegment for Reset {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
+        let is_saved = !(is_fresh || x.forgets());
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1561,10 +1567,13 @@ impl DecodeSegment for ProductSnapshot {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 25>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 25>();
+        }
         let end = decode_product_snapshot_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 25>(&saved);
+            state.put_back::<0, 25>(is_saved);
         }
         end
     }
@@ -2230,10 +2239,13 @@ impl DecodeSegment for InstrumentSnapshot {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 62>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 62>();
+        }
         let end = decode_instrument_snapshot_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 62>(&saved);
+            state.put_back::<0, 62>(is_saved);
         }
         end
     }
@@ -2492,10 +2504,13 @@ impl EncodeSegment for PacketHeader {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -2821,10 +2836,13 @@ impl EncodeSegment for ProductSnapshot {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 25>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 25>();
+        }
         let end = encode_product_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 25>(&saved);
+            state.put_back::<0, 25>(is_saved);
         }
         end
     }
@@ -3318,10 +3336,13 @@ impl EncodeSegment for InstrumentSnapshot {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 62>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 62>();
+        }
         let end = encode_instrument_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 62>(&saved);
+            state.put_back::<0, 62>(is_saved);
         }
         end
     }

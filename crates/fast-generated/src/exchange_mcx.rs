@@ -3,7 +3,7 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
@@ -89,7 +89,7 @@ impl Message<'_> {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct PacketHeader {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `PartitionID`: uInt32, mandatory.
     pub partition_id: u32,
@@ -367,7 +367,7 @@ impl std::fmt::Debug for DepthIncrementalMdIncGrp {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct DepthIncremental {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MessageNumber`: uInt32, mandatory, increment.
     pub message_number: u32,
@@ -513,10 +513,13 @@ impl DecodeSegment for PacketHeader {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_packet_header_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -556,10 +559,13 @@ impl DecodeSegment for Reset {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
+        let is_saved = !(is_fresh || x.forgets());
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -881,10 +887,13 @@ impl DecodeSegment for DepthIncremental {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 16>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 16>();
+        }
         let end = decode_depth_incremental_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 16>(&saved);
+            state.put_back::<0, 16>(is_saved);
         }
         end
     }
@@ -954,10 +963,13 @@ impl EncodeSegment for PacketHeader {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 0>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }
@@ -1215,10 +1227,13 @@ impl EncodeSegment for DepthIncremental {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 16>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 16>();
+        }
         let end = encode_depth_incremental_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 16>(&saved);
+            state.put_back::<0, 16>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
@@ -168,7 +168,7 @@ impl std::fmt::Debug for SnapshotMdEntries {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct Snapshot {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `OrigTime` (42): int64, mandatory, copy.
     pub orig_time: i64,
@@ -227,7 +227,7 @@ impl std::fmt::Debug for Snapshot {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct Order {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `ChannelNo` (1181): uInt32, mandatory, copy.
     pub channel_no: u32,
@@ -285,7 +285,7 @@ impl std::fmt::Debug for Order {
 pub struct Trade {
     /// Presence bits of the optional fields, in their order.
     present: [u64; 1],
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `ChannelNo` (1181): uInt32, mandatory, copy.
     pub channel_no: u32,
@@ -511,10 +511,13 @@ impl DecodeSegment for Snapshot {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 6>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 6>();
+        }
         let end = decode_snapshot_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 6>(&saved);
+            state.put_back::<0, 6>(is_saved);
         }
         end
     }
@@ -618,18 +621,24 @@ impl DecodeSegment for Order {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<1, 7>() {
-            let saved = state.save_words::<1, 7>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<1, 7>();
+            }
             let end = decode_order_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<1, 7, 1, 7>(&saved);
+                state.put_back::<1, 7>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<1, 7>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<1, 7>();
+        }
         let end = decode_order_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<1, 7>(&saved);
+            state.put_back::<1, 7>(is_saved);
         }
         end
     }
@@ -722,18 +731,24 @@ impl DecodeSegment for Trade {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<1, 7>() {
-            let saved = state.save_words::<1, 7>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<1, 7>();
+            }
             let end = decode_trade_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<1, 7, 1, 7>(&saved);
+                state.put_back::<1, 7>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<1, 7>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<1, 7>();
+        }
         let end = decode_trade_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<1, 7>(&saved);
+            state.put_back::<1, 7>(is_saved);
         }
         end
     }
@@ -892,10 +907,13 @@ impl EncodeSegment for Snapshot {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 6>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 6>();
+        }
         let end = encode_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 6>(&saved);
+            state.put_back::<0, 6>(is_saved);
         }
         end
     }
@@ -971,10 +989,13 @@ impl EncodeSegment for Order {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<1, 7>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<1, 7>();
+        }
         let end = encode_order_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<1, 7>(&saved);
+            state.put_back::<1, 7>(is_saved);
         }
         end
     }
@@ -1054,10 +1075,13 @@ impl EncodeSegment for Trade {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<1, 7>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<1, 7>();
+        }
         let end = encode_trade_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<1, 7>(&saved);
+            state.put_back::<1, 7>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/random-cme.xml -o crates/fast-generated/src/random_cme.rs"
 );
 #[allow(unused_imports)]
@@ -352,7 +352,7 @@ impl std::fmt::Debug for MarketDataMdEntries {
 #[derive(Clone, Default)]
 #[allow(dead_code)]
 pub struct MarketData {
-    /// Strings of more than seven bytes.
+    /// Strings of more than seven bytes; other bytes may follow.
     pub arena: Vec<u8>,
     /// `MsgSeqNum` (34): uInt32, mandatory.
     pub msg_seq_num: u32,
@@ -775,10 +775,13 @@ impl DecodeSegment for MarketData {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 9>(is_fresh || x.forgets());
+        let is_saved = !(is_fresh || x.forgets());
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }
@@ -1003,10 +1006,13 @@ impl EncodeSegment for MarketData {
         state: &mut State,
         x: &mut CodingContext,
     ) -> Option<OutputCursor<'o, K>> {
-        let saved = state.save::<0, 9>();
+        let is_saved = true;
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
-            state.restore::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    4,
+    5,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
@@ -411,18 +411,24 @@ impl DecodeSegment for Quote {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 9>() {
-            let saved = state.save_words::<0, 9>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<0, 9>();
+            }
             let end = decode_quote_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<0, 9, 0, 9>(&saved);
+                state.put_back::<0, 9>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 9>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 9>();
+        }
         let end = decode_quote_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 9>(&saved);
+            state.put_back::<0, 9>(is_saved);
         }
         end
     }
@@ -574,18 +580,24 @@ impl DecodeSegment for New {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
-            let saved = state.save_words::<0, 10>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<0, 10>();
+            }
             let end = decode_new_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<0, 10, 0, 10>(&saved);
+                state.put_back::<0, 10>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 10>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 10>();
+        }
         let end = decode_new_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 10>(&saved);
+            state.put_back::<0, 10>(is_saved);
         }
         end
     }
@@ -757,18 +769,24 @@ impl DecodeSegment for Change {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
-            let saved = state.save_words::<0, 10>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<0, 10>();
+            }
             let end = decode_change_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<0, 10, 0, 10>(&saved);
+                state.put_back::<0, 10>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 10>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 10>();
+        }
         let end = decode_change_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 10>(&saved);
+            state.put_back::<0, 10>(is_saved);
         }
         end
     }
@@ -940,18 +958,24 @@ impl DecodeSegment for Remove {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
-            let saved = state.save_words::<0, 10>();
+            let is_saved = true;
+            if is_saved {
+                state.save::<0, 10>();
+            }
             let end = decode_remove_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back_words::<0, 10, 0, 10>(&saved);
+                state.put_back::<0, 10>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 10>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 10>();
+        }
         let end = decode_remove_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 10>(&saved);
+            state.put_back::<0, 10>(is_saved);
         }
         end
     }
@@ -1109,10 +1133,13 @@ impl DecodeSegment for Done {
         x: &mut CodingContext,
     ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
-        let saved = state.save_unless::<0, 0>(is_fresh);
+        let is_saved = !(is_fresh);
+        if is_saved {
+            state.save::<0, 0>();
+        }
         let end = decode_done_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(&saved);
+            state.put_back::<0, 0>(is_saved);
         }
         end
     }

@@ -233,6 +233,12 @@ impl CodingContext {
         Some(())
     }
 
+    /// True inside a dynamic reference.
+    #[inline(always)]
+    pub fn is_nested(&self) -> bool {
+        !self.outer_arenas.is_empty()
+    }
+
     /// Leaves the dynamic reference.
     pub fn end_nested(&mut self, depth: u32) {
         self.left.nesting += 1;

@@ -75,7 +75,7 @@ pub use lanes::{LANES as ENTRY_LANES, LaneSegment, LaneValues, SequenceFacts, te
 pub use link::LinkError;
 pub use packet::BufferedPacket;
 pub use past::{Fresh, Past, Unknown, Warm};
-pub use state::{LastTemplate, ModuleState, PreviousValues, Saved, StateSlot};
+pub use state::{LastTemplate, ModuleState, PreviousValues, StateSlot};
 pub use text::{Charset, TextValue};
 pub use version::MODULE_VERSION;
 pub use visit::{ModuleValue, ShowTags, Visit, VisitTags};

@@ -93,6 +93,8 @@ impl PaddedPacket {
         match bytes.len() {
             16..32 => self.copy_ends::<16>(bytes),
             32..64 => self.copy_ends::<32>(bytes),
+            64..128 => self.copy_ends::<64>(bytes),
+            128..256 => self.copy_ends::<128>(bytes),
             len => {
                 if let Some(room) = self.0.get_mut(..len) {
                     room.copy_from_slice(bytes);

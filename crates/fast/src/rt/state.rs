@@ -77,6 +77,7 @@ pub struct ModuleState<const WORDS: usize, const ENTRIES: usize, const TAGS: usi
     message: u64,
     /// The last template, as [`LastTemplate::word`].
     last_template: u64,
+    saved: SavedEntries<WORDS, ENTRIES, TAGS>,
 }
 
 /// Last template: the template id is a copy field of the global dictionary.
@@ -113,10 +114,10 @@ impl LastTemplate {
     }
 }
 
-/// Rollback copy for a template's function: `LEN` words from some position on, and all states.
-#[derive(Clone, Copy, Debug)]
-pub struct Saved<const LEN: usize, const ENTRIES: usize, const TAGS: usize> {
-    words: [Word; LEN],
+/// A copy of the entries before the message.
+#[derive(Clone, Debug)]
+struct SavedEntries<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
+    words: [Word; WORDS],
     states: [u8; ENTRIES],
     tags: [u8; TAGS],
 }
@@ -134,6 +135,11 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
             buffers: vec![LongValues::default(); buffers],
             message: 1,
             last_template: LastTemplate::Undefined.word(),
+            saved: SavedEntries {
+                words: [[0; 8]; WORDS],
+                states: [is::UNDEFINED; ENTRIES],
+                tags: [0; TAGS],
+            },
         }
     }
 
@@ -159,14 +165,17 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
         self.last_template = LastTemplate::Known(template as u32).word();
     }
 
-    /// Copies the data that a message may change: the words `FROM..FROM + LEN` and all states.
+    /// Saves the data that a message may change: the words `FROM..FROM + LEN` and all states.
     #[inline(always)]
-    pub fn save<const FROM: usize, const LEN: usize>(&self) -> Saved<LEN, ENTRIES, TAGS> {
-        let mut words = [[0; 8]; LEN];
-        if let Some(from) = self.words.get(FROM..FROM + LEN) {
-            words.copy_from_slice(from);
+    pub fn save<const FROM: usize, const LEN: usize>(&mut self) {
+        let Self { words, saved, .. } = self;
+        if let (Some(words), Some(saved)) =
+            (words.get(FROM..FROM + LEN), saved.words.get_mut(FROM..FROM + LEN))
+        {
+            saved.copy_from_slice(words);
         }
-        Saved { words, states: self.states, tags: self.tags }
+        self.saved.states = self.states;
+        self.saved.tags = self.tags;
     }
 
     /// Returns true if nothing was assigned since the last reset, and clears this: a message is
@@ -185,43 +194,23 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
         }
     }
 
-    /// As [`save`](Self::save), for decoding; `None` if no rollback copy is needed, because nothing
-    /// is assigned or the message resets.
-    #[inline(always)]
-    pub fn save_unless<const FROM: usize, const LEN: usize>(
-        &self,
-        is_forgotten: bool,
-    ) -> Option<Saved<LEN, ENTRIES, TAGS>> {
-        (!is_forgotten).then(|| self.save::<FROM, LEN>())
-    }
-
-    /// Restores the copy of [`save_unless`](Self::save_unless), or resets every dictionary.
+    /// Restores what [`save`](Self::save) saved; if nothing was, because nothing was assigned or the
+    /// message resets, resets every dictionary.
     #[cold]
     #[inline(never)]
-    pub fn put_back<const FROM: usize, const LEN: usize>(
-        &mut self,
-        saved: &Option<Saved<LEN, ENTRIES, TAGS>>,
-    ) {
-        match saved {
-            Some(saved) => self.restore::<FROM, LEN>(saved),
-            None => {
-                self.reset_values();
-                self.restore_texts();
+    pub fn put_back<const FROM: usize, const LEN: usize>(&mut self, is_saved: bool) {
+        if is_saved {
+            let Self { words, saved, .. } = self;
+            if let (Some(words), Some(saved)) =
+                (words.get_mut(FROM..FROM + LEN), saved.words.get(FROM..FROM + LEN))
+            {
+                words.copy_from_slice(saved);
             }
+            self.states = self.saved.states;
+            self.tags = self.saved.tags;
+        } else {
+            self.reset_values();
         }
-    }
-
-    /// Restores the copy.
-    #[cold]
-    pub fn restore<const FROM: usize, const LEN: usize>(
-        &mut self,
-        saved: &Saved<LEN, ENTRIES, TAGS>,
-    ) {
-        if let Some(words) = self.words.get_mut(FROM..FROM + LEN) {
-            words.copy_from_slice(&saved.words);
-        }
-        self.states = saved.states;
-        self.tags = saved.tags;
         self.restore_texts();
     }
 
@@ -236,38 +225,6 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
     pub fn is_warm<const FROM: usize, const LEN: usize>(&self) -> bool {
         let states = self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk());
         states == Some(&[is::ASSIGNED; LEN])
-    }
-
-    /// Copies the words of entries that are all assigned: `LEN` words from word `FROM` on.
-    #[inline(always)]
-    pub fn save_words<const FROM: usize, const LEN: usize>(&self) -> [Word; LEN] {
-        self.words
-            .get(FROM..)
-            .and_then(|words| words.first_chunk())
-            .copied()
-            .unwrap_or([[0; 8]; LEN])
-    }
-
-    /// Restores the copy of [`save_words`](Self::save_words); `ENTRY` is the number of the first
-    /// entry.
-    #[cold]
-    #[inline(never)]
-    pub fn put_back_words<
-        const ENTRY: usize,
-        const COUNT: usize,
-        const FROM: usize,
-        const LEN: usize,
-    >(
-        &mut self,
-        saved: &[Word; LEN],
-    ) {
-        if let Some(words) = self.words.get_mut(FROM..FROM + LEN) {
-            words.copy_from_slice(saved);
-        }
-        if let Some(states) = self.states.get_mut(ENTRY..ENTRY + COUNT) {
-            states.fill(is::ASSIGNED);
-        }
-        self.restore_texts();
     }
 
     /// True if an entry is assigned.
