@@ -449,7 +449,9 @@ impl<'m> RecordReader<'m> {
             }
             ViewKind::Unicode => FieldValue::Unicode(self.text(at)),
             ViewKind::Bytes => FieldValue::Bytes(self.text(at)),
-            ViewKind::Constant => self.record.program().constants[at].value(),
+            ViewKind::Constant => {
+                self.record.program().fields[at].constant().unwrap_or(FieldValue::Absent)
+            }
             ViewKind::Discarded => FieldValue::Discarded,
             _ => self.nested(kind, view),
         }
@@ -483,29 +485,21 @@ impl<'m> RecordReader<'m> {
 impl FieldLayout {
     /// Returns a constant's value; for an optional constant, the value it has when present. `None`
     /// for other fields.
+    #[inline]
     pub fn constant(&self) -> Option<FieldValue<'_>> {
-        match &self.storage {
-            Storage::Constant(value) | Storage::OptionalConstant(value) => {
-                Some(FieldValue::of_constant(self, value))
-            }
-            _ => None,
-        }
-    }
-}
-
-impl<'m> FieldValue<'m> {
-    /// Returns the value of a constant field.
-    pub(crate) fn of_constant(field: &FieldLayout, value: &'m Value) -> Self {
-        match value {
-            Value::UInt(value) => Self::UInt(*value),
-            Value::Int(value) => Self::Int(*value),
-            Value::Decimal(value) => Self::Decimal(*value),
-            Value::Bytes(bytes) => match field.field_type {
-                Some(FieldType::Ascii) => Self::Ascii(bytes),
-                Some(FieldType::Unicode) => Self::Unicode(bytes),
-                _ => Self::Bytes(bytes),
+        let (Storage::Constant(value) | Storage::OptionalConstant(value)) = &self.storage else {
+            return None;
+        };
+        Some(match value {
+            Value::UInt(value) => FieldValue::UInt(*value),
+            Value::Int(value) => FieldValue::Int(*value),
+            Value::Decimal(value) => FieldValue::Decimal(*value),
+            Value::Bytes(bytes) => match self.field_type {
+                Some(FieldType::Ascii) => FieldValue::Ascii(bytes),
+                Some(FieldType::Unicode) => FieldValue::Unicode(bytes),
+                _ => FieldValue::Bytes(bytes),
             },
-        }
+        })
     }
 }
 

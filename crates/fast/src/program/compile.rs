@@ -122,12 +122,11 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     let quick = quick::find(&code, &segments, &runs, &templates);
     let outgoing = outgoing::find(&code, &segments, &runs, &quick, &templates);
     let text_of_entry = entries.text_buffers();
-    let (views, constants) = view::make(&fields, &segments);
+    let views = view::make(&fields, &segments);
     let mut program = Program {
         code,
         initials,
         views,
-        constants,
         segments,
         runs,
         homes,

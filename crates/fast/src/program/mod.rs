@@ -33,7 +33,6 @@ pub use projection::Projection;
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
 pub(crate) use runs::{LANES_MAX, LaneCode, LaneRun, lanes_of};
-use view::ConstantValue;
 pub(crate) use view::{FieldView, ViewKind};
 
 #[cfg(machine_code)]
@@ -54,8 +53,6 @@ pub struct Program {
     pub(crate) fields: Vec<FieldLayout>,
     /// How each field is read.
     views: Vec<FieldView>,
-    /// Values of the constant fields.
-    pub(crate) constants: Vec<ConstantValue>,
     pub(crate) templates: Vec<TemplateLayout>,
     pub(crate) entry_count: u32,
     /// Number of dictionary entries that hold strings or byte vectors.
