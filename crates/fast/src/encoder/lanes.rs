@@ -34,7 +34,8 @@ impl<const N: usize> PreviousLanes<'_, N> {
 #[derive(Clone, Debug)]
 pub(super) struct LastLanes {
     state: LaneState,
-    /// The lanes are merged from several entries, because the last entry lacks some.
+    /// The lanes are merged from several entries, because the last one lacks deltas, which keep their
+    /// previous value.
     is_merged: bool,
     words: Words,
 }
@@ -208,7 +209,7 @@ impl<const N: usize> EncodeSegment for EntriesOf<'_, N> {
             let before = PreviousLanes(before);
             lanes.record_of(words, present, RecordHead::Entry, before, last.state, &mut out)?;
             last.state = last.state.after(present);
-            if lanes.outgoing.following & !present == 0 {
+            if lanes.run.deltas & !present == 0 {
                 last.is_merged = false;
             } else {
                 last.merge(previous, words, present);

@@ -1,10 +1,9 @@
 //! Encoder tables of runs, in addition to those that decoders use.
 
 use super::layout::{SegmentLayout, TemplateLayout};
-use super::op::{Op, OpCode, WireType};
+use super::op::Op;
 use super::quick::Quick;
-use super::runs::LaneRun;
-use crate::template::OperatorKind;
+use super::runs::{LaneCode, LaneRun};
 
 /// Most presence-map bits, the template id's included, that an encoder keeps in one word.
 const MAP_BITS_MAX: u32 = 56;
@@ -42,8 +41,6 @@ pub(crate) struct OutgoingRun {
     pub fixed: u32,
     /// The exponents of decimals; the next lane is the mantissa.
     pub exponents: u32,
-    /// Lanes whose expected value depends on the previous record.
-    pub following: u32,
     /// Presence-map bits of each set of eight lanes; the map's first bit is at the top.
     pub tables: Vec<[u64; 1 << TABLE_LANES]>,
 }
@@ -55,14 +52,8 @@ pub(super) fn find(
     quick: &[Option<Quick>],
     templates: &[TemplateLayout],
 ) -> OutgoingRuns {
-    let mut outgoing = OutgoingRuns { templates: Vec::new(), runs: vec![None; runs.len()] };
-    for segment in segments {
-        let Some(run) = segment.run.map(|run| run as usize) else { continue };
-        let start = segment.ops.start as usize;
-        let ops = &code[start..start + runs[run].ops as usize];
-        outgoing.runs[run] = OutgoingRun::of(ops, &runs[run]);
-    }
-    let is_known = |run: u32| outgoing.runs[run as usize].is_some();
+    let runs: Vec<_> = runs.iter().map(OutgoingRun::of).collect();
+    let is_known = |run: u32| runs[run as usize].is_some();
     let template = |(quick, template): (&Option<Quick>, &TemplateLayout)| {
         let quick = quick.as_ref()?;
         let runs_known = quick.run.is_none_or(is_known)
@@ -74,55 +65,38 @@ pub(super) fn find(
         let id = template.id.filter(|_| runs_known && quick.map_bits < MAP_BITS_MAX)?.0;
         Some(OutgoingTemplate { id, sequence: sequence.unwrap_or(0) })
     };
-    outgoing.templates = quick.iter().zip(templates).map(template).collect();
-    outgoing
+    OutgoingRuns { templates: quick.iter().zip(templates).map(template).collect(), runs }
 }
 
 impl OutgoingRun {
     /// Returns the encoding data; `None` for a run that only the operations encode.
-    fn of(ops: &[Op], run: &LaneRun) -> Option<Self> {
+    fn of(run: &LaneRun) -> Option<Self> {
         if run.map_bits >= MAP_BITS_MAX {
             return None;
         }
+        let lanes_with = |is: &dyn Fn(usize) -> bool| {
+            (0..run.count as usize).filter(|&lane| is(lane)).fold(0, |set, lane| set | 1 << lane)
+        };
+        let exponents = lanes_with(&|lane| run.has_exponent(lane));
         let mut lanes = Self {
             tables: vec![[0; 1 << TABLE_LANES]; (run.count as usize).div_ceil(TABLE_LANES)],
             all: u32::MAX >> (u32::BITS - run.count),
+            exponents,
             ..Self::default()
         };
-        let (mut lane, mut bit) = (0, 0);
-        for op in ops.iter().filter(|op| op.code != OpCode::Constant) {
-            let mask = 1 << lane;
-            match op.operator {
-                OperatorKind::None | OperatorKind::Delta => lanes.always |= mask,
-                OperatorKind::Default | OperatorKind::Copy | OperatorKind::Increment => {
-                    lanes.mapped |= mask;
-                }
-                OperatorKind::Constant if op.optional => lanes.flags |= mask,
-                OperatorKind::Constant => lanes.fixed |= mask,
-                // Without a lane: no run has it.
-                _ => return None,
-            }
-            if op.operator.uses_dictionary() {
-                lanes.following |= mask;
-            }
-            if (lanes.mapped | lanes.flags) & mask != 0 {
-                lanes.add_bit(lane, bit);
-                bit += 1;
-            }
-            match op.code {
-                OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional => {
-                    lanes.exponents |= mask;
-                }
-                _ if op.wire == WireType::Decimal => {
-                    lanes.exponents |= mask;
-                    lanes.always |= mask << 1;
-                    lane += 1;
-                }
-                _ => {}
-            }
-            lane += 1;
+        for bit in 0..run.map_bits {
+            let set = run.lookup(1 << (63 - bit));
+            let (stream, flags) = (set.stream() & !run.always, set.present());
+            // The bit of an exponent is that of its mantissa, in the next lane, too.
+            let lane = (stream | flags).trailing_zeros();
+            lanes.mapped |= stream & 1 << lane;
+            lanes.flags |= flags;
+            lanes.add_bit(lane, bit);
         }
-        (lane == run.count && bit == run.map_bits).then_some(lanes)
+        lanes.fixed = !lanes.flags & lanes_with(&|lane| run.codes[lane] == LaneCode::Constant);
+        let mantissas = exponents << 1;
+        lanes.always = run.always | mantissas & !(lanes.mapped | lanes.fixed);
+        Some(lanes)
     }
 
     fn add_bit(&mut self, lane: u32, bit: u32) {

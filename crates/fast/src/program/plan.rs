@@ -4,7 +4,7 @@
 //! its length in the last byte. Other engines decode larger values.
 
 use super::layout::SegmentLayout;
-use super::runs::{LANES_MAX, LaneCode, LaneRun, MAP_BYTE_BITS, MAP_BYTES};
+use super::runs::{LANES_MAX, LaneCode, LaneKind, LaneRun, MAP_BYTE_BITS, MAP_BYTES};
 use std::sync::Arc;
 
 /// Lanes per vector.
@@ -147,7 +147,7 @@ impl LanePlan {
             text: by_lane(&|lane| if text >> lane & 1 != 0 { 0xff } else { 0 }),
             longest: by_lane(&|lane| if text >> lane & 1 != 0 { TEXT_BYTES } else { NUMBER_BYTES }),
             signed: set(is_signed),
-            nullable: set(is_nullable) | text,
+            nullable: set(LaneCode::is_nullable_integer) | text,
             refused: set(is_taken_apart),
             given: run.given,
             carried: run.carried,
@@ -194,8 +194,8 @@ impl VectorPlan {
             length: bytes(&|lane, byte| if is_length(lane, byte) { 0xff } else { 0 }),
             text: mask(is_text),
             value: lanes(&|lane| if is(lane, is_text) { u32::MAX >> 8 } else { u32::MAX }),
-            nullable: lanes(&|lane| u32::from(is(lane, is_nullable))),
-            delta: mask(is_delta),
+            nullable: lanes(&|lane| u32::from(is(lane, LaneCode::is_nullable_integer))),
+            delta: mask(LaneCode::is_delta),
             keep: lanes(&|lane| run.keep[first + lane] as u32),
             add: lanes(&|lane| add(first + lane)),
             bias: Narrow(ranges.map(|(bias, _)| bias)),
@@ -266,40 +266,20 @@ fn map_table(run: &LaneRun, at: usize) -> MapTable {
 }
 
 fn is_text(code: LaneCode) -> bool {
-    matches!(code, LaneCode::Ascii | LaneCode::AsciiNullable)
-}
-
-fn is_delta(code: LaneCode) -> bool {
-    use LaneCode::*;
-    matches!(code, UnsignedDelta | UnsignedDeltaNullable | SignedDelta | SignedDeltaNullable)
+    code.kind() == LaneKind::Text
 }
 
 /// True if the lane is signed on the wire.
 fn is_signed(code: LaneCode) -> bool {
-    use LaneCode::*;
-    is_delta(code) || matches!(code, Signed | SignedNullable | ExponentNullable)
+    code.is_delta() || code.kind() == LaneKind::Signed
 }
 
 /// True if the value is signed.
 fn has_sign(run: &LaneRun, lane: usize) -> bool {
-    use LaneCode::*;
-    match run.codes[lane] {
-        Constant => (run.add[lane] as i64) < 0,
-        Signed | SignedNullable | ExponentNullable | SignedDelta | SignedDeltaNullable => true,
-        _ => false,
+    match run.codes[lane].kind() {
+        LaneKind::Constant => (run.add[lane] as i64) < 0,
+        kind => kind == LaneKind::Signed,
     }
-}
-
-fn is_nullable(code: LaneCode) -> bool {
-    use LaneCode::*;
-    matches!(
-        code,
-        UnsignedNullable
-            | SignedNullable
-            | ExponentNullable
-            | UnsignedDeltaNullable
-            | SignedDeltaNullable
-    )
 }
 
 /// Returns the bias, and the bits that a biased value must not have. The range is narrower than the
@@ -309,7 +289,7 @@ fn range(run: &LaneRun, lane: usize) -> (u32, u32) {
         return (0, 0);
     }
     let code = run.codes[lane];
-    let is_sum = is_delta(code) || run.increments >> lane & 1 != 0;
+    let is_sum = code.is_delta() || run.increments >> lane & 1 != 0;
     match u32::try_from(run.limit[lane]) {
         // Exponents.
         Ok(limit) if limit & (limit.wrapping_add(1)) != 0 => (32, !63),

@@ -68,6 +68,37 @@ pub enum LaneKind {
     Constant,
 }
 
+impl LaneCode {
+    pub(crate) fn kind(self) -> LaneKind {
+        use LaneCode::*;
+        match self {
+            Unsigned | UnsignedNullable | UnsignedDelta | UnsignedDeltaNullable => {
+                LaneKind::Unsigned
+            }
+            Signed | SignedNullable | ExponentNullable | SignedDelta | SignedDeltaNullable => {
+                LaneKind::Signed
+            }
+            Ascii | AsciiNullable => LaneKind::Text,
+            Constant => LaneKind::Constant,
+        }
+    }
+
+    /// True if the lane is a delta in the stream, which has a sign.
+    #[cfg(vectors)]
+    pub(super) fn is_delta(self) -> bool {
+        use LaneCode::*;
+        matches!(self, UnsignedDelta | UnsignedDeltaNullable | SignedDelta | SignedDeltaNullable)
+    }
+
+    /// True if the lane is an integer in the stream that can be NULL.
+    #[cfg(vectors)]
+    pub(super) fn is_nullable_integer(self) -> bool {
+        use LaneCode::*;
+        let is_delta = matches!(self, UnsignedDeltaNullable | SignedDeltaNullable);
+        is_delta || matches!(self, UnsignedNullable | SignedNullable | ExponentNullable)
+    }
+}
+
 /// A lane with a dictionary entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneEntry {
@@ -214,6 +245,11 @@ impl LaneRun {
         value.wrapping_add(self.bias[lane]) <= self.limit[lane]
     }
 
+    /// True if a lane is the exponent of a decimal; the next one is its mantissa.
+    pub(super) fn has_exponent(&self, lane: usize) -> bool {
+        self.limit[lane] == EXPONENT.1
+    }
+
     /// Returns the memory of the run in bytes, without the shared tables.
     fn bytes(&self) -> usize {
         #[cfg(vectors)]
@@ -231,17 +267,7 @@ impl LaneRun {
 
     /// Returns the kinds of the lanes, in order.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = LaneKind> {
-        use LaneCode::*;
-        self.codes.iter().take(self.count as usize).map(|code| match code {
-            Unsigned | UnsignedNullable | UnsignedDelta | UnsignedDeltaNullable => {
-                LaneKind::Unsigned
-            }
-            Signed | SignedNullable | ExponentNullable | SignedDelta | SignedDeltaNullable => {
-                LaneKind::Signed
-            }
-            Ascii | AsciiNullable => LaneKind::Text,
-            Constant => LaneKind::Constant,
-        })
+        self.codes.iter().take(self.count as usize).map(|code| code.kind())
     }
 
     /// Looks up the presence map; `bits` has the run's first bit at the top.
