@@ -246,13 +246,33 @@ impl DictionaryEntries {
         }
     }
 
-    pub(super) fn leave(&mut self, slots: &[HomeSlot], at: usize) {
-        let home = &mut self.homes.homes[at];
-        let is_live = home.stamp == self.epoch;
-        home.stamp = self.epoch + 1;
-        if !is_live {
-            return;
+    fn leave(&mut self, slots: &[HomeSlot], at: usize) {
+        let left = self.epoch + 1;
+        if std::mem::replace(&mut self.homes.homes[at].stamp, left) == self.epoch {
+            self.write_back(slots, at);
         }
+    }
+
+    /// As [`leave_home`](Self::leave_home), for these homes.
+    #[cfg(machine_code)]
+    #[inline]
+    pub(crate) fn leave_some(&mut self, program: &Program, homes: &[u32]) {
+        let left = self.epoch + 1;
+        for &at in homes {
+            let at = at as usize;
+            if let Some(home) = self.homes.homes.get_mut(at)
+                && std::mem::replace(&mut home.stamp, left) == self.epoch
+                && let Some(slots) = program.homes.get(at)
+            {
+                self.write_back(slots, at);
+            }
+        }
+    }
+
+    /// Writes the lanes of a home that was live back to its entries.
+    #[inline(never)]
+    fn write_back(&mut self, slots: &[HomeSlot], at: usize) {
+        let home = &self.homes.homes[at];
         for slot in slots {
             let index = usize::from(slot.at) % LANES_MAX;
             let entry = &mut self.entries[slot.entry as usize];

@@ -2,7 +2,6 @@
 //! code to a dictionary.
 
 use super::{DictionaryEntries, DictionaryEntry, INLINE_MAX, OUTSIDE, TextUndo, Word};
-use crate::program::Program;
 use std::mem::offset_of;
 
 /// Bytes of a [`DictionaryEntry`]; machine code copies it as one vector.
@@ -78,14 +77,6 @@ impl DictionaryEntries {
             saved: &mut self.undo.entries,
             undo: &mut self.undo.texts,
             epoch: self.epoch,
-        }
-    }
-
-    /// Writes the lanes of a home back to its entries.
-    #[inline]
-    pub(crate) fn leave_home_at(&mut self, program: &Program, home: usize) {
-        if let Some(slots) = program.homes.get(home) {
-            self.leave(slots, home);
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct TemplateSuccess {
     pub(super) plain: Habit,
     /// Back-off of the tree, where the operations decode its messages.
     pub(super) tree: Habit,
+    /// Bytes of the longest message that the tree decoded lately.
+    pub(super) tree_len: usize,
     /// How entries are decoded; `None` if SIMD cannot decode them.
     pub(super) sequence: Option<SequenceChoice>,
 }

@@ -12,6 +12,7 @@ use crate::dictionary::{
 use crate::program::{Op, Program, WireType};
 use crate::rt::first_stop;
 use crate::template::OperatorKind;
+use std::arch::x86_64::{_mm_loadu_si128, _mm_movemask_epi8};
 use std::ptr::null;
 
 const STOP: u8 = 0x80;
@@ -62,7 +63,7 @@ pub(super) struct TreeTexts<'t> {
     /// behind its length.
     pub bytes: &'t mut Vec<u8>,
     pub string_max: usize,
-    /// Remaining bytes of long strings that the message may have, up to the length of `bytes`.
+    /// Bytes that the message's long strings may have after those in `bytes`; at most `u32::MAX` in all.
     pub left: usize,
 }
 
@@ -171,7 +172,7 @@ struct TextPart {
 }
 
 impl TextPart {
-    /// Nothing; it is copied as other short parts are.
+    /// Nothing; it is copied as other short parts are, without a branch.
     const EMPTY: Self = Self { start: [0; MIDDLE_BYTES].as_ptr(), len: 0, readable: MIDDLE_BYTES };
 
     /// Returns the first `len` bytes of a slice, all of which can be read.
@@ -211,14 +212,25 @@ impl TextPart {
             // SAFETY: as promised.
             return unsafe { self.start.copy_to_nonoverlapping(to, self.len) };
         }
-        let mut at = 0;
-        loop {
-            // SAFETY: the end of the last chunk is at most `MIDDLE_BYTES` beyond `len`.
+        // SAFETY: this chunk, and the last below, ends at most `MIDDLE_BYTES` beyond `len`.
+        unsafe { self.start.copy_to_nonoverlapping(to, MIDDLE_BYTES) };
+        if self.len > MIDDLE_BYTES {
+            // SAFETY: likewise.
+            unsafe { self.copy_more(to) };
+        }
+    }
+
+    /// Copies what follows the first [`MIDDLE_BYTES`].
+    ///
+    /// # Safety
+    /// As for [`copy_to`](Self::copy_to); as many bytes are readable as are writable.
+    #[inline(never)]
+    unsafe fn copy_more(self, to: *mut u8) {
+        let mut at = MIDDLE_BYTES;
+        while at < self.len {
+            // SAFETY: as promised.
             unsafe { self.start.add(at).copy_to_nonoverlapping(to.add(at), MIDDLE_BYTES) };
             at += MIDDLE_BYTES;
-            if at >= self.len {
-                break;
-            }
         }
     }
 
@@ -238,9 +250,7 @@ impl TreeTexts<'_> {
     /// Lets compiled code write strings behind those of the message.
     pub(super) fn offer(&mut self) {
         let len = self.bytes.len();
-        // Positions of strings are 32 bits wide.
-        let limit = self.left.min(u32::MAX as usize - len.min(u32::MAX as usize));
-        let room = limit.min(self.bytes.capacity() - len);
+        let room = self.left.min(self.bytes.capacity() - len);
         let base = self.bytes.as_mut_ptr();
         (self.base, self.at) = (base, base.wrapping_add(len));
         self.at_max = match room.checked_sub(ROOM_BYTES) {
@@ -348,7 +358,7 @@ impl TreeTexts<'_> {
 
     fn ascii(&self, stream: &[u8], at: &mut usize, is_nullable: bool) -> Option<Option<TextPart>> {
         let rest = stream.get(*at..)?;
-        let len = first_stop(rest)? + 1;
+        let len = stop_in(rest)? + 1;
         *at += len;
         match rest.get(..len)? {
             [STOP] if is_nullable => return Some(None),
@@ -494,6 +504,24 @@ impl TreeTexts<'_> {
         }
         self.put(field, start)
     }
+}
+
+/// Returns the index of the first byte with a stop bit: that of a string of up to [`MIDDLE_BYTES`] bytes
+/// from the stop bits of two vectors.
+#[inline(always)]
+fn stop_in(bytes: &[u8]) -> Option<usize> {
+    if let Some(([low, high], [])) =
+        bytes.first_chunk::<MIDDLE_BYTES>().map(|b| b.as_chunks::<16>())
+    {
+        // SAFETY: every x86-64 CPU has the instructions; 16 bytes are readable.
+        let stops =
+            |half: &[u8; 16]| unsafe { _mm_movemask_epi8(_mm_loadu_si128(half.as_ptr().cast())) };
+        let stops = stops(low) | stops(high) << 16;
+        if stops != 0 {
+            return Some(stops.trailing_zeros() as usize);
+        }
+    }
+    first_stop(bytes)
 }
 
 /// Returns the word of a string of `len` bytes at `start` of the message's strings.

@@ -28,8 +28,7 @@ use segment::{WORDS_BEHIND, is_text, ops_of};
 use std::mem::offset_of;
 use std::ptr::{null, null_mut};
 
-/// Longer input is first decoded in place, although nothing after it is readable: mostly the
-/// message ends before. Shorter input is copied.
+/// Longer input from a stream is not copied, since it mostly ends with an incomplete message.
 const COPIED_MAX: usize = 2048;
 /// Most dictionary entries that the code can address.
 const ENTRIES_MAX: usize = 1 << 24;
@@ -288,7 +287,8 @@ impl TreeFunction {
                 undo: (!is_fresh).then_some(parts.undo),
                 bytes,
                 string_max: limits.string_max as usize,
-                left: limits.message_bytes_max,
+                // Positions of strings are 32 bits wide.
+                left: limits.message_bytes_max.min(u32::MAX as usize),
             },
         };
         call.texts.offer();
@@ -357,11 +357,10 @@ impl Decoder {
             dictionary.reset_values();
         }
         dictionary.settle(&self.program, self.vectors.wide, &self.message.store.words);
-        for &home in &tree.homes {
-            dictionary.leave_home_at(&self.program, home as usize);
-        }
+        dictionary.leave_some(&self.program, &tree.homes);
         let is_ahead = buffer.len() >= bytes.len() + REACH;
-        let is_in_place = is_ahead || bytes.len() > COPIED_MAX;
+        // Input is copied, to be readable after its end, unless the message probably ends before.
+        let is_in_place = is_ahead || bytes.len() >= success.tree_len + REACH;
         let window = match is_in_place {
             true => buffer,
             false => self.jit.tail.padded(bytes, REACH),
@@ -369,9 +368,10 @@ impl Decoder {
         let mut room = MessageRoom { store: &mut self.message.store, limits: &self.options.limits };
         let (len, start) = (bytes.len(), (position, bits));
         let mut outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
-        // In a stream a message near the end of the received bytes is mostly incomplete, so long
-        // input is not copied.
-        if !STREAM && !is_ahead && is_in_place && matches!(outcome, TreeOutcome::NearEnd) {
+        let may_copy = !is_ahead && is_in_place && (!STREAM || len <= COPIED_MAX);
+        if may_copy && matches!(outcome, TreeOutcome::NearEnd) {
+            // Fresh entries were restored by a reset: homes are left in the new epoch, too.
+            dictionary.leave_some(&self.program, &tree.homes);
             let window = self.jit.tail.padded(bytes, REACH);
             outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
         }
@@ -380,6 +380,8 @@ impl Decoder {
             success.tree.learn(!matches!(outcome, TreeOutcome::Done(_)));
         }
         let TreeOutcome::Done(end) = outcome else { return None };
+        // Another attempt costs much more than a copy, so the maximum is kept for long.
+        success.tree_len = end.max(success.tree_len - success.tree_len / 64);
         self.message.set_template(template);
         Some(end)
     }
@@ -430,6 +432,33 @@ mod tests {
             assert_eq!(decoder.decode(&message).unwrap().len, message.len());
         }
         assert_eq!(by_operations(&decoder), 1 << 12);
+    }
+
+    /// The tree begins again with a copy of the packet's end. Plain code then finds the values in the
+    /// entries.
+    #[test]
+    fn plain_code_follows_a_tree_that_had_to_begin_again() {
+        let xml = r#"<templates dictionary="global">
+            <template name="Plain" id="1"><uInt32 name="A"><copy value="9"/></uInt32></template>
+            <template name="Tree" id="2"><uInt32 name="A"><copy value="9"/></uInt32><byteVector name="Raw"/></template>
+            </templates>"#;
+        let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+        let options = DecoderOptions::default()
+            .engine_under_test(EngineUnderTest::MachineCode)
+            .reset(ResetPolicy::Packet);
+        for (len, encoded) in [(300, [0x02, 0xac]), (3000, [0x17, 0xb8])] {
+            let mut decoder = Decoder::with_options(program.clone(), options);
+            let tree = [&[0xe0, 0x82, 0x85], &encoded[..], &vec![1; len]].concat();
+            let plain = [0xc0, 0x81];
+            let packet = [&tree[..], &plain].concat();
+            for _ in 0..4 {
+                decoder.begin_packet();
+                assert_eq!(decoder.decode(&packet).unwrap().len, tree.len());
+                let decoded = decoder.decode(&plain).unwrap();
+                let value = format!("{:?}", decoded.message.root().field("A"));
+                assert_eq!(value, format!("{:?}", Some(crate::FieldValue::UInt(5))));
+            }
+        }
     }
 
     /// Plain code backs off while the tree decodes most messages, and is tried again from time to time.
