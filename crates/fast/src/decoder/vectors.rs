@@ -22,6 +22,9 @@ pub(crate) struct Habit {
 }
 
 const STRIKES_MAX: u8 = 7;
+/// Failures, less successes, that are tolerated.
+#[cfg(machine_code)]
+const TOLERATED: u8 = 2;
 
 impl Habit {
     /// True if the engine should be tried now.
@@ -46,6 +49,15 @@ impl Habit {
     fn declined(&mut self) {
         self.strikes = (self.strikes + 1).min(STRIKES_MAX);
         self.skip = (1 << self.strikes) - 1;
+    }
+
+    /// As [`learn`](Self::learn) of a failure, but backs off only if about half of the calls fail: a
+    /// few failures cost less than calls of a slower engine.
+    #[cold]
+    #[cfg(machine_code)]
+    pub(crate) fn failed_once_more(&mut self) {
+        self.declined();
+        self.skip = (1 << self.strikes.saturating_sub(TOLERATED)) - 1;
     }
 }
 

@@ -329,7 +329,7 @@ impl Decoder {
             let end = self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits))?;
             // Plain code backs off only where tree code succeeds.
             if let Some(success) = self.jit.templates.get_mut(index as usize) {
-                success.plain.learn(true);
+                success.plain.failed_once_more();
             }
             return Some(end);
         };
