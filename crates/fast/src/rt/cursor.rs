@@ -235,7 +235,10 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
                 return Some(value);
             }
             seldom();
-            if let Some((value, len)) = wide_signed(self.kernel, window.bytes()) {
+            // The other kernel is for older CPUs: smaller code suffices.
+            if K::HAS_FORMS
+                && let Some((value, len)) = wide_signed(self.kernel, window.bytes())
+            {
                 self.ahead = window.behind(len);
                 return Some(value as i64);
             }
@@ -515,6 +518,12 @@ fn long_signed(bytes: &[u8], context: &mut CodingContext) -> Long {
     }
     let second = rest.first().copied().unwrap_or_default();
     let overlong = (*first == 0 || *first == 0x7f) && (first ^ second) & 0x40 == 0;
+    if let Some(window) = bytes.first_chunk()
+        && !overlong
+        && let Some((value, len)) = wide_signed(Portable, window)
+    {
+        return Long { value, len };
+    }
     for (index, &byte) in rest.iter().enumerate().take(8) {
         value = value << 7 | i64::from(byte & !STOP);
         if byte & STOP != 0 {
