@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit as ArrowTimeUnit};
 use tickwire_fast::template::{
-    Enumeration, Epoch, FieldType, OperatorKind, Operators, TimeUnit, Value, Width,
+    Enumeration, Epoch, FieldType, Instruction, OperatorKind, Operators, TimeUnit, Value, Width,
 };
 use tickwire_fast::{
     FieldHandle, FieldLayout, Int, Program, Repeated, Scaled, SegmentRef, Slot, SlotKind, Storage,
     Text, UInt,
 };
-use tickwire_text::outline::{FieldOrigin, Outline};
+use tickwire_text::outline::Outline;
 
 use crate::header::{self, PacketNumbers};
 
@@ -363,9 +363,8 @@ impl Planning<'_> {
 
     /// Returns the exponent of all values of a decimal field, if the template fixes it.
     fn fixed_exponent(&self, handle: FieldHandle) -> Option<i32> {
-        let FieldOrigin::Field(field) = self.outline.origin(self.program.field_ref(handle))? else {
-            return None;
-        };
+        let field = self.program.field_ref(handle);
+        let Instruction::Field(field) = self.outline.instruction(field)? else { return None };
         match &field.operators {
             Operators::Parts { exponent, .. } if exponent.kind == OperatorKind::Constant => {
                 match exponent.initial {

@@ -109,7 +109,6 @@ include!("tests/support/nested.rs");
 fn count(instructions: &[Instruction]) -> usize {
     let fields = |instruction: &Instruction| match instruction {
         Instruction::Group(group) => count(&group.instructions),
-        Instruction::Sequence(sequence) => count(&sequence.instructions),
         _ => 1,
     };
     instructions.iter().map(fields).sum()

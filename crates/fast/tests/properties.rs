@@ -108,11 +108,10 @@ fn operators(instructions: &[Instruction], name: &str) -> Option<Vec<OperatorKin
             Operators::Whole(operator) => vec![operator.kind],
             Operators::Parts { exponent, mantissa } => vec![exponent.kind, mantissa.kind],
         }),
-        Instruction::Sequence(sequence) if &*sequence.name.local == name => {
-            Some(vec![sequence.length.operator.kind])
-        }
-        Instruction::Group(group) => operators(&group.instructions, name),
-        Instruction::Sequence(sequence) => operators(&sequence.instructions, name),
+        Instruction::Group(group) => match &group.length {
+            Some(length) if &*group.name.local == name => Some(vec![length.operator.kind]),
+            _ => operators(&group.instructions, name),
+        },
         _ => None,
     })
 }

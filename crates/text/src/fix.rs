@@ -1,11 +1,12 @@
 //! FIX tag=value text.
 
-use crate::outline::{FieldOrigin, Outline};
+use crate::outline::Outline;
 use crate::scalar::{Dialect, push_date_time, push_scalar};
 use crate::{Header, MessageWriter};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use tickwire_fast::template::Instruction;
 use tickwire_fast::{FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Program, Record};
 
 /// The character that ends each field.
@@ -131,9 +132,9 @@ impl<W: Write> Fix<W> {
 /// the length field has none.
 pub(crate) fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
     let outline = Outline::of(program);
-    let tag = |&(field, origin): &(FieldRef, FieldOrigin<'_>)| {
-        let length_id = match origin {
-            FieldOrigin::Sequence(sequence) => sequence.length.id,
+    let tag = |&(field, instruction): &(FieldRef, &Instruction)| {
+        let length_id = match instruction {
+            Instruction::Group(group) => group.length.as_ref().and_then(|length| length.id),
             _ => None,
         };
         Some((field, length_id.or(program.field(field).id)?))

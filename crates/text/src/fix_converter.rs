@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use tickwire_fast::template::{Element, Enumeration, Epoch, FieldType, TimeUnit, Timestamp};
+use tickwire_fast::template::{
+    Element, Enumeration, Epoch, FieldType, Instruction, TimeUnit, Timestamp,
+};
 use tickwire_fast::{
     Entries, FieldHandle, FieldLayout, FieldRef, FieldValue, Message, Program, Record,
 };
 use tickwire_fix::{DataFields, FixDecimal, Precision, Tag, UtcTimestamp, Writer};
 
 use crate::fix::tags_of;
-use crate::outline::{FieldOrigin, Outline};
+use crate::outline::Outline;
 
 /// MsgType.
 const MSG_TYPE: u32 = 35;
@@ -134,8 +136,12 @@ impl FixConverter {
         let tags: HashMap<FieldRef, u32> =
             tags_of(program).into_iter().filter(|(_, tag)| (1..=TAG_MAX).contains(tag)).collect();
         let outline = Outline::of(program);
-        let untagged = outline.fields().iter().filter(|(field, origin)| {
-            let is_valued = matches!(origin, FieldOrigin::Field(_) | FieldOrigin::Sequence(_));
+        let untagged = outline.fields().iter().filter(|(field, instruction)| {
+            let is_valued = match instruction {
+                Instruction::Field(_) => true,
+                Instruction::Group(group) => group.length.is_some(),
+                Instruction::StaticRef(..) | Instruction::DynamicRef(_) => false,
+            };
             is_valued && !tags.contains_key(field)
         });
         let untagged =

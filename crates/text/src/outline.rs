@@ -5,29 +5,14 @@
 //! the model, so both are walked in parallel.
 
 use std::collections::HashMap;
-use tickwire_fast::template::{
-    FieldInstruction, GroupInstruction, Instruction, SequenceInstruction,
-};
+use tickwire_fast::template::Instruction;
 use tickwire_fast::{FieldHandle, FieldRef, Program, SegmentRef, Storage};
 
-/// The instruction from which a field was compiled.
-#[derive(Clone, Copy, Debug)]
-pub enum FieldOrigin<'p> {
-    /// A scalar field.
-    Field(&'p FieldInstruction),
-    /// A group.
-    Group(&'p GroupInstruction),
-    /// A sequence.
-    Sequence(&'p SequenceInstruction),
-    /// A dynamic template reference.
-    Dynamic,
-}
-
-/// The origins of all fields of a program.
+/// The instructions of all fields of a program.
 #[derive(Debug)]
 pub struct Outline<'p> {
     program: &'p Program,
-    fields: Vec<(FieldRef, FieldOrigin<'p>)>,
+    fields: Vec<(FieldRef, &'p Instruction)>,
     /// Index into `fields` by field.
     index_of: HashMap<FieldRef, usize>,
 }
@@ -42,13 +27,14 @@ impl<'p> Outline<'p> {
         outline
     }
 
-    /// Returns all stored fields of the program with their origins.
-    pub fn fields(&self) -> &[(FieldRef, FieldOrigin<'p>)] {
+    /// Returns the fields of the program, each with the instruction from which it was compiled;
+    /// without those inside groups and sequences that are not stored.
+    pub fn fields(&self) -> &[(FieldRef, &'p Instruction)] {
         &self.fields
     }
 
-    /// Returns the origin of a field.
-    pub fn origin(&self, field: FieldRef) -> Option<FieldOrigin<'p>> {
+    /// Returns the instruction from which a field was compiled; never a static reference.
+    pub fn instruction(&self, field: FieldRef) -> Option<&'p Instruction> {
         self.index_of.get(&field).map(|&index| self.fields[index].1)
     }
 
@@ -64,36 +50,25 @@ impl<'p> Outline<'p> {
         index: &mut usize,
     ) {
         for instruction in instructions {
-            let origin = match instruction {
-                Instruction::StaticRef(target, _) => {
-                    let target = &self.program.set().templates()[*target];
-                    self.instructions(&target.instructions, segment, index);
-                    continue;
-                }
-                Instruction::Field(field) => FieldOrigin::Field(field),
-                Instruction::Group(group) => FieldOrigin::Group(group),
-                Instruction::Sequence(sequence) => FieldOrigin::Sequence(sequence),
-                Instruction::DynamicRef(_) => FieldOrigin::Dynamic,
-            };
-            self.place(FieldHandle { segment, index: *index }, origin);
-            *index += 1;
+            if let Instruction::StaticRef(target, _) = instruction {
+                let target = &self.program.set().templates()[*target];
+                self.instructions(&target.instructions, segment, index);
+            } else {
+                self.place(FieldHandle { segment, index: *index }, instruction);
+                *index += 1;
+            }
         }
     }
 
-    fn place(&mut self, handle: FieldHandle, origin: FieldOrigin<'p>) {
+    fn place(&mut self, handle: FieldHandle, instruction: &'p Instruction) {
         let field = self.program.field_ref(handle);
         self.index_of.insert(field, self.fields.len());
-        self.fields.push((field, origin));
-        let inner = match origin {
-            FieldOrigin::Group(group) => &group.instructions,
-            FieldOrigin::Sequence(sequence) => &sequence.instructions,
-            FieldOrigin::Field(_) | FieldOrigin::Dynamic => return,
-        };
-        match self.program.field(field).storage {
-            Storage::Group(segment) | Storage::Sequence { segment, .. } => {
-                self.segment(inner, segment);
-            }
-            _ => {}
+        self.fields.push((field, instruction));
+        if let Instruction::Group(group) = instruction
+            && let Storage::Group(inner) | Storage::Sequence { segment: inner, .. } =
+                self.program.field(field).storage
+        {
+            self.segment(&group.instructions, inner);
         }
     }
 }

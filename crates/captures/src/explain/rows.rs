@@ -1,11 +1,11 @@
 //! The steps of decoding as rows of text.
 
 use std::ops::Range;
-use tickwire_fast::template::{FieldType, Operator, Operators, Value};
+use tickwire_fast::template::{FieldType, Instruction, Operator, Operators, Value};
 use tickwire_fast::{
     FieldRef, MapBit, PreviousValue, Program, TraceEvent, TracedField, TracedPart,
 };
-use tickwire_text::outline::{FieldOrigin, Outline};
+use tickwire_text::outline::Outline;
 use tickwire_text::words;
 
 /// Most rows of a message; the others are counted.
@@ -231,22 +231,23 @@ impl<'p> ExplanationRows<'p> {
 
     fn part_name(&self, traced: &TracedField) -> String {
         let name = self.name(traced.field);
-        match (traced.part, self.outline.origin(traced.field)) {
+        match (traced.part, self.outline.instruction(traced.field)) {
             (TracedPart::Exponent, _) => format!("{name}.exponent"),
             (TracedPart::Mantissa, _) => format!("{name}.mantissa"),
-            (TracedPart::Length, Some(FieldOrigin::Sequence(sequence))) => {
-                sequence.length.name.as_ref().map_or(format!("{name}.length"), |n| n.to_string())
+            (TracedPart::Length, Some(Instruction::Group(group))) => {
+                let length = group.length.as_ref().and_then(|length| length.name.as_ref());
+                length.map_or(format!("{name}.length"), |length| length.to_string())
             }
             _ => name,
         }
     }
 
     fn operator(&self, traced: &TracedField) -> Option<&'p Operator> {
-        match (traced.part, self.outline.origin(traced.field)?) {
-            (TracedPart::Length, FieldOrigin::Sequence(sequence)) => {
-                Some(&sequence.length.operator)
+        match (traced.part, self.outline.instruction(traced.field)?) {
+            (TracedPart::Length, Instruction::Group(group)) => {
+                group.length.as_ref().map(|length| &length.operator)
             }
-            (part, FieldOrigin::Field(field)) => match (&field.operators, part) {
+            (part, Instruction::Field(field)) => match (&field.operators, part) {
                 (Operators::Whole(operator), _) => Some(operator),
                 (Operators::Parts { exponent, .. }, TracedPart::Exponent) => Some(exponent),
                 (Operators::Parts { mantissa, .. }, _) => Some(mantissa),

@@ -10,8 +10,8 @@ use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::options::setters;
 use crate::template::{
-    FieldInstruction, FieldType, GroupInstruction, Instruction, Name, Operator, OperatorKind,
-    Operators, Presence, SequenceInstruction, TemplateSet, Value, Width,
+    FieldInstruction, FieldType, GroupInstruction, Instruction, Length, Name, Operator,
+    OperatorKind, Operators, Presence, TemplateSet, Value, Width,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -336,9 +336,6 @@ impl<'s> ProgramCompiler<'s> {
                 Instruction::Group(group) => {
                     self.group(body, group, template, record, wanted, depth)?;
                 }
-                Instruction::Sequence(sequence) => {
-                    self.sequence(body, sequence, template, record, wanted, depth)?;
-                }
                 Instruction::StaticRef(target, _) => {
                     let target = &self.set.templates()[*target];
                     let outer = self.enter_type(target.application_type.as_ref());
@@ -511,6 +508,8 @@ impl<'s> ProgramCompiler<'s> {
         self.initials.len() as u32 - 1
     }
 
+    /// Compiles a group or sequence. Entries of a sequence are records of their own; a group is
+    /// part of the record around it.
     fn group(
         &mut self,
         body: &mut SegmentOps,
@@ -523,89 +522,55 @@ impl<'s> ProgramCompiler<'s> {
         let wanted_inside = self.projection.wants(&self.path, &group.name, group.id) || wanted;
         let outer = self.enter_type(group.application_type.as_ref());
         self.path.push(group.name.local.to_string());
+        let mut entry = RecordWords { words: 0, scratch: None };
+        let inner = if group.length.is_some() { &mut entry } else { &mut *record };
         let segment =
-            self.segment(&group.instructions, template, record, wanted_inside, depth + 1)?;
+            self.segment(&group.instructions, template, inner, wanted_inside, depth + 1)?;
         self.around = outer;
         self.path.pop();
         let stored = wanted_inside || self.stores_any(segment);
         let optional = group.presence == Presence::Optional;
         let presence = self.presence(body, stored, 1);
-        let index = body.fields.len() as u32;
-        body.children.push((segment, index));
-        body.map_bits += u32::from(optional);
+        let field = body.fields.len() as u32;
+        body.children.push((segment, field));
+        let op =
+            Op { optional, discard: !stored, bit: presence.1, field, ..plain_op(OpCode::Group) };
+        let storage = match &group.length {
+            None => {
+                body.map_bits += u32::from(optional);
+                let code = if optional { OpCode::GroupOptional } else { OpCode::Group };
+                body.ops.push(Op { code, aux: segment.0, ..op });
+                Storage::Group(segment)
+            }
+            Some(length) => {
+                self.segments[segment.index()].record_words = entry.words;
+                let slot = self.slot(record, stored, 1);
+                let op = Op { wire: WireType::UInt, width: Width::W32, slot, ..op };
+                self.length(body, length, op);
+                body.ops.push(Op { code: OpCode::Sequence, aux: segment.0, ..op });
+                Storage::Sequence { slot, segment }
+            }
+        };
         body.fields.push(FieldLayout {
             name: group.name.clone(),
             id: group.id,
             optional,
             field_type: None,
-            storage: if stored { Storage::Group(segment) } else { Storage::Discarded },
+            storage: if stored { storage } else { Storage::Discarded },
             segment: SegmentRef(0),
             presence,
-        });
-        body.ops.push(Op {
-            optional,
-            discard: !stored,
-            bit: presence.1,
-            field: index,
-            aux: segment.0,
-            ..plain_op(if optional { OpCode::GroupOptional } else { OpCode::Group })
         });
         Ok(())
     }
 
-    fn sequence(
-        &mut self,
-        body: &mut SegmentOps,
-        sequence: &'s SequenceInstruction,
-        template: usize,
-        record: &mut RecordWords,
-        wanted: bool,
-        depth: u32,
-    ) -> Result<(), CompileError> {
-        let wanted_inside =
-            self.projection.wants(&self.path, &sequence.name, sequence.id) || wanted;
-        let outer = self.enter_type(sequence.application_type.as_ref());
-        self.path.push(sequence.name.local.to_string());
-        let mut entry = RecordWords { words: 0, scratch: None };
-        let segment =
-            self.segment(&sequence.instructions, template, &mut entry, wanted_inside, depth + 1)?;
-        self.around = outer;
-        self.path.pop();
-        self.segments[segment.index()].record_words = entry.words;
-        let stored = wanted_inside || self.stores_any(segment);
-        let optional = sequence.presence == Presence::Optional;
-        let presence = self.presence(body, stored, 1);
-        let slot = self.slot(record, stored, 1);
-        let index = body.fields.len() as u32;
-        body.children.push((segment, index));
-        body.fields.push(FieldLayout {
-            name: sequence.name.clone(),
-            id: sequence.id,
-            optional,
-            field_type: None,
-            storage: if stored { Storage::Sequence { slot, segment } } else { Storage::Discarded },
-            segment: SegmentRef(0),
-            presence,
-        });
-        let base = Op {
-            wire: WireType::UInt,
-            width: Width::W32,
-            optional,
-            discard: !stored,
-            bit: presence.1,
-            slot,
-            field: index,
-            ..plain_op(OpCode::Length)
-        };
+    fn length(&mut self, body: &mut SegmentOps, length: &'s Length, base: Op) {
         let tag = type_tag(&FieldType::UInt(Width::W32));
-        let length = self.operator(body, base, &sequence.length.operator, tag);
-        let code = match (length.operator, optional) {
+        let op = self.operator(body, base, &length.operator, tag);
+        let code = match (op.operator, op.optional) {
             (OperatorKind::None, false) => OpCode::LengthNone,
             _ => OpCode::Length,
         };
-        body.ops.push(Op { code, ..length });
-        body.ops.push(Op { code: OpCode::Sequence, aux: segment.0, ..base });
-        Ok(())
+        body.ops.push(Op { code, ..op });
     }
 
     fn dynamic(&mut self, body: &mut SegmentOps, record: &mut RecordWords, wanted: bool) {

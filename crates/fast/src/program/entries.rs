@@ -55,14 +55,11 @@ impl EntryNumbers {
                     }
                 },
                 Instruction::Group(group) => {
+                    if let Some(length) = &group.length {
+                        self.add(&length.operator, around, type_tag(&FieldType::UInt(Width::W32)));
+                    }
                     let inside = group.application_type.as_ref().or(around);
                     self.visit(set, &group.instructions, inside);
-                }
-                Instruction::Sequence(sequence) => {
-                    let tag = type_tag(&FieldType::UInt(Width::W32));
-                    self.add(&sequence.length.operator, around, tag);
-                    let inside = sequence.application_type.as_ref().or(around);
-                    self.visit(set, &sequence.instructions, inside);
                 }
                 Instruction::StaticRef(target, _) => {
                     let target = &set.templates()[*target];

@@ -4,7 +4,7 @@
 use crate::program::{EntryNumbers, LaneKind, Program, SegmentRef, Storage, type_tag};
 use crate::template::{
     FieldInstruction, FieldType, GroupInstruction, Instruction, Length, Name, Operator, Operators,
-    Presence, SequenceInstruction, Template, TemplateSet, Value, Width,
+    Presence, Template, TemplateSet, Value, Width,
 };
 
 pub use crate::program::Projection;
@@ -208,10 +208,6 @@ impl<'p> ModulePlanner<'p, '_> {
                     let inner = self.inner(segment, to.len());
                     to.push(self.group(group, inner));
                 }
-                Instruction::Sequence(sequence) => {
-                    let inner = self.inner(segment, to.len());
-                    to.push(self.sequence(sequence, inner));
-                }
                 Instruction::StaticRef(target, _) => {
                     let target = &self.set.templates()[*target];
                     let outer = self.enter_type(target.application_type.as_ref());
@@ -278,29 +274,20 @@ impl<'p> ModulePlanner<'p, '_> {
         let outer = self.enter_type(group.application_type.as_ref());
         let body = self.body(&group.instructions, segment);
         self.around = outer;
+        let kind = match &group.length {
+            None => FieldKind::Group(body),
+            Some(Length { name, id, operator }) => FieldKind::Sequence {
+                length_name: name.as_ref(),
+                length_id: *id,
+                length: self.operation(operator, &FieldType::UInt(Width::W32)),
+                entry: body,
+            },
+        };
         FieldPlan {
             name: group.name.clone(),
             id: group.id,
             is_optional: group.presence == Presence::Optional,
-            kind: FieldKind::Group(body),
-        }
-    }
-
-    fn sequence(
-        &mut self,
-        sequence: &'p SequenceInstruction,
-        segment: SegmentRef,
-    ) -> FieldPlan<'p> {
-        let Length { name, id, operator } = &sequence.length;
-        let length = self.operation(operator, &FieldType::UInt(Width::W32));
-        let outer = self.enter_type(sequence.application_type.as_ref());
-        let entry = self.body(&sequence.instructions, segment);
-        self.around = outer;
-        FieldPlan {
-            name: sequence.name.clone(),
-            id: sequence.id,
-            is_optional: sequence.presence == Presence::Optional,
-            kind: FieldKind::Sequence { length_name: name.as_ref(), length_id: *id, length, entry },
+            kind,
         }
     }
 }

@@ -81,10 +81,8 @@ pub struct Template {
 pub enum Instruction {
     /// A scalar field.
     Field(FieldInstruction),
-    /// A group.
+    /// A group or a sequence.
     Group(GroupInstruction),
-    /// A sequence.
-    Sequence(SequenceInstruction),
     /// A static template reference: the index in
     /// [`TemplateSet::templates`](super::TemplateSet::templates) of the template whose instructions
     /// are inserted here, with their own dictionary scopes.
@@ -353,43 +351,24 @@ pub struct Decimal {
 }
 
 /// A group: an optional or mandatory list of fields, with a presence map of its own if it needs
-/// one.
+/// one. With a length it is a sequence: that many entries, each a group.
 #[derive(Clone, Debug)]
 pub struct GroupInstruction {
     /// Name.
     pub name: Name,
     /// Field id.
     pub id: Option<u32>,
-    /// Presence of the group.
+    /// Presence of the group or sequence.
     pub presence: Presence,
+    /// The length field of a sequence; `None` for a group.
+    pub length: Option<Length>,
     /// Application type from `typeRef`.
     pub application_type: Option<Name>,
-    /// Instructions in wire order.
+    /// Instructions of the group, or of one entry, in wire order.
     pub instructions: Vec<Instruction>,
     /// Attributes that the reader does not know.
     pub attributes: Vec<Attribute>,
-    /// Position of the group in its file.
-    pub location: Location,
-}
-
-/// A sequence: a length and that many entries.
-#[derive(Clone, Debug)]
-pub struct SequenceInstruction {
-    /// Name.
-    pub name: Name,
-    /// Field id.
-    pub id: Option<u32>,
-    /// Presence of the sequence.
-    pub presence: Presence,
-    /// The length field.
-    pub length: Length,
-    /// Application type from `typeRef`.
-    pub application_type: Option<Name>,
-    /// Instructions of one entry in wire order.
-    pub instructions: Vec<Instruction>,
-    /// Attributes that the reader does not know.
-    pub attributes: Vec<Attribute>,
-    /// Position of the sequence in its file.
+    /// Position in its file.
     pub location: Location,
 }
 

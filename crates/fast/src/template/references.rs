@@ -79,9 +79,6 @@ fn outline(
             match instruction {
                 Instruction::Field(_) | Instruction::DynamicRef(_) => {}
                 Instruction::Group(group) => pending.push((&group.instructions, depth + 1)),
-                Instruction::Sequence(sequence) => {
-                    pending.push((&sequence.instructions, depth + 1));
-                }
                 &Instruction::StaticRef(target, location) => {
                     if target < templates.len() {
                         outline.references.push(TemplateReference { target, depth, location });

@@ -7,7 +7,7 @@
 
 use super::model::{
     DictionaryScope, EntryKey, Enumeration, FieldInstruction, FieldType, GroupInstruction,
-    Instruction, Length, Name, Operator, Operators, SequenceInstruction, Template, Value,
+    Instruction, Length, Name, Operator, Operators, Template, Value,
 };
 use super::set::TemplateSet;
 use sha2::{Digest, Sha256};
@@ -138,7 +138,6 @@ impl Canon {
             match instruction {
                 Instruction::Field(field) => self.field(field),
                 Instruction::Group(group) => self.group(group, signatures),
-                Instruction::Sequence(sequence) => self.sequence(sequence, signatures),
                 Instruction::StaticRef(target, _) => {
                     self.tag(b'r');
                     self.hash.update(signatures[*target].0);
@@ -168,22 +167,15 @@ impl Canon {
     }
 
     fn group(&mut self, group: &GroupInstruction, signatures: &[Signature]) {
-        self.tag(b'g');
+        self.tag(if group.length.is_some() { b's' } else { b'g' });
         self.name(&group.name);
         self.id(group.id);
         self.bytes(group.presence.name().as_bytes());
+        if let Some(length) = &group.length {
+            self.length(length);
+        }
         self.optional(group.application_type.as_ref(), Self::name);
         self.instructions(&group.instructions, signatures);
-    }
-
-    fn sequence(&mut self, sequence: &SequenceInstruction, signatures: &[Signature]) {
-        self.tag(b's');
-        self.name(&sequence.name);
-        self.id(sequence.id);
-        self.bytes(sequence.presence.name().as_bytes());
-        self.length(&sequence.length);
-        self.optional(sequence.application_type.as_ref(), Self::name);
-        self.instructions(&sequence.instructions, signatures);
     }
 
     fn length(&mut self, length: &Length) {

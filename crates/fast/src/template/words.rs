@@ -1,6 +1,8 @@
 //! Names of the standard for parts of the model.
 
-use super::model::{EntryPart, Epoch, FieldType, OperatorKind, Presence, TimeUnit, Width};
+use super::model::{
+    EntryPart, Epoch, FieldType, GroupInstruction, OperatorKind, Presence, TimeUnit, Width,
+};
 
 impl FieldType {
     /// Returns the standard's name of the type, such as `uInt32`; a string that is not ASCII
@@ -24,6 +26,13 @@ impl FieldType {
             Self::ByteVector => "byteVector",
             Self::Decimal => "decimal",
         }
+    }
+}
+
+impl GroupInstruction {
+    /// Returns `sequence` if there is a length, else `group`.
+    pub fn kind(&self) -> &'static str {
+        if self.length.is_some() { "sequence" } else { "group" }
     }
 }
 

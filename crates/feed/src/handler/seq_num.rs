@@ -214,7 +214,7 @@ impl Way {
                     Some(template) => self.add(set, &template.instructions, wanted),
                     None => self.end_with(PathEnd::Unknown),
                 },
-                Instruction::Group(_) | Instruction::Sequence(_) | Instruction::DynamicRef(_) => {
+                Instruction::Group(_) | Instruction::DynamicRef(_) => {
                     self.end_with(PathEnd::Unknown)
                 }
             };

@@ -120,7 +120,6 @@ fn count_fields(template: &Template) -> usize {
         let fields = |instruction: &Instruction| match instruction {
             Instruction::Field(_) => 1,
             Instruction::Group(group) => count(&group.instructions),
-            Instruction::Sequence(sequence) => count(&sequence.instructions),
             Instruction::StaticRef(..) | Instruction::DynamicRef(_) => 0,
         };
         instructions.iter().map(fields).sum()

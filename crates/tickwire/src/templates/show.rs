@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use tickwire_fast::TemplateSet;
 use tickwire_fast::template::{
     FieldInstruction, GroupInstruction, Instruction, Operator, Operators, Presence,
-    SequenceInstruction,
 };
 use tickwire_text::words;
 
@@ -64,7 +63,6 @@ impl Listing<'_> {
             match instruction {
                 Instruction::Field(field) => self.field(field, depth, bit),
                 Instruction::Group(group) => self.group(group, depth, bit),
-                Instruction::Sequence(sequence) => self.sequence(sequence, depth, bit),
                 Instruction::StaticRef(target, _) => {
                     let set = self.set;
                     let target = &set.templates()[*target];
@@ -144,43 +142,30 @@ impl Listing<'_> {
 
     fn group(&mut self, group: &GroupInstruction, depth: usize, bit: &mut u32) {
         let optional = group.presence == Presence::Optional;
-        let taken = optional.then(|| next(bit));
+        let taken = (optional && group.length.is_none()).then(|| next(bit));
         let cells = [
             group.name.to_string(),
             id_text(group.id),
-            "group".into(),
+            group.kind().into(),
             presence_text(group.presence),
             String::new(),
             String::new(),
         ];
         self.row(depth, taken, cells);
+        if let Some(length) = &group.length {
+            let name = length.name.as_ref().map_or("length".to_owned(), |name| name.to_string());
+            let taken = take_bit(&length.operator, optional, bit);
+            let cells = [
+                name,
+                id_text(length.id),
+                "length".into(),
+                String::new(),
+                words::operator(&length.operator),
+                entry_text(&length.operator),
+            ];
+            self.row(depth + 1, taken, cells);
+        }
         self.segment(&group.instructions, depth + 1, &mut 0);
-    }
-
-    fn sequence(&mut self, sequence: &SequenceInstruction, depth: usize, bit: &mut u32) {
-        let optional = sequence.presence == Presence::Optional;
-        let cells = [
-            sequence.name.to_string(),
-            id_text(sequence.id),
-            "sequence".into(),
-            presence_text(sequence.presence),
-            String::new(),
-            String::new(),
-        ];
-        self.row(depth, None, cells);
-        let length = &sequence.length;
-        let name = length.name.as_ref().map_or("length".to_owned(), |name| name.to_string());
-        let taken = take_bit(&length.operator, optional, bit);
-        let cells = [
-            name,
-            id_text(length.id),
-            "length".into(),
-            String::new(),
-            words::operator(&length.operator),
-            entry_text(&length.operator),
-        ];
-        self.row(depth + 1, taken, cells);
-        self.segment(&sequence.instructions, depth + 1, &mut 0);
     }
 }
 

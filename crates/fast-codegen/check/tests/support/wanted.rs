@@ -5,7 +5,6 @@ fn wanted_fields(seed: u64, set: &TemplateSet) -> Vec<String> {
             match instruction {
                 Instruction::Field(field) => to.push(field.name.local.to_string()),
                 Instruction::Group(group) => names(&group.instructions, to),
-                Instruction::Sequence(sequence) => names(&sequence.instructions, to),
                 Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
             }
         }
@@ -20,7 +19,6 @@ fn has_reference(instructions: &[Instruction]) -> bool {
     instructions.iter().any(|instruction| match instruction {
         Instruction::DynamicRef(_) => true,
         Instruction::Group(group) => has_reference(&group.instructions),
-        Instruction::Sequence(sequence) => has_reference(&sequence.instructions),
         Instruction::Field(_) | Instruction::StaticRef(..) => false,
     })
 }

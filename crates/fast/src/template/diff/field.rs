@@ -40,13 +40,11 @@ pub(super) fn describe(instruction: &Instruction) -> String {
             field.field_type.name(),
             operators_text(&field.operators)
         ),
-        Instruction::Group(group) => {
-            format!("{} group of {} instructions", group.presence.name(), group.instructions.len())
-        }
-        Instruction::Sequence(sequence) => format!(
-            "{} sequence of {} instructions",
-            sequence.presence.name(),
-            sequence.instructions.len()
+        Instruction::Group(group) => format!(
+            "{} {} of {} instructions",
+            group.presence.name(),
+            group.kind(),
+            group.instructions.len()
         ),
         Instruction::StaticRef(..) => "static template reference".to_owned(),
         Instruction::DynamicRef(_) => "dynamic template reference".to_owned(),

@@ -3,7 +3,7 @@
 mod align;
 mod field;
 
-use super::model::{GroupInstruction, Instruction, Length, Name, SequenceInstruction, Template};
+use super::model::{GroupInstruction, Instruction, Length, Name, Template};
 use super::set::TemplateSet;
 use align::{align, moved};
 use std::fmt;
@@ -211,8 +211,9 @@ impl<'c> SetComparison<'c> {
     fn pair(&mut self, old: &'c Instruction, new: &'c Instruction) {
         match (old, new) {
             (Instruction::Field(old), Instruction::Field(new)) => self.fields(old, new),
-            (Instruction::Group(old), Instruction::Group(new)) => self.groups(old, new),
-            (Instruction::Sequence(old), Instruction::Sequence(new)) => self.sequences(old, new),
+            (Instruction::Group(old), Instruction::Group(new)) if old.kind() == new.kind() => {
+                self.groups(old, new);
+            }
             (Instruction::StaticRef(..), Instruction::StaticRef(..))
             | (Instruction::DynamicRef(_), Instruction::DynamicRef(_)) => {}
             _ => self.property("kind", field::describe(old), field::describe(new)),
@@ -223,16 +224,9 @@ impl<'c> SetComparison<'c> {
         self.property("name", name_text(&old.name), name_text(&new.name));
         self.property("id", id_text(old.id), id_text(new.id));
         self.property("presence", old.presence.name().into(), new.presence.name().into());
-        self.application_type(old.application_type.as_ref(), new.application_type.as_ref());
-        self.attributes(&old.attributes, &new.attributes);
-        self.instructions(&old.instructions, &new.instructions);
-    }
-
-    fn sequences(&mut self, old: &'c SequenceInstruction, new: &'c SequenceInstruction) {
-        self.property("name", name_text(&old.name), name_text(&new.name));
-        self.property("id", id_text(old.id), id_text(new.id));
-        self.property("presence", old.presence.name().into(), new.presence.name().into());
-        self.length(&old.length, &new.length);
+        if let (Some(old), Some(new)) = (&old.length, &new.length) {
+            self.length(old, new);
+        }
         self.application_type(old.application_type.as_ref(), new.application_type.as_ref());
         self.attributes(&old.attributes, &new.attributes);
         self.instructions(&old.instructions, &new.instructions);
@@ -260,7 +254,6 @@ impl<'m> DiffItem<'m> {
         let (name, id, reference) = match instruction {
             Instruction::Field(field) => (Some(&field.name), field.id, 0),
             Instruction::Group(group) => (Some(&group.name), group.id, 0),
-            Instruction::Sequence(sequence) => (Some(&sequence.name), sequence.id, 0),
             Instruction::StaticRef(target, _) => (Some(&set.templates()[*target].name), None, 1),
             Instruction::DynamicRef(_) => (None, None, 2),
         };

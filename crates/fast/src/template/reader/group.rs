@@ -8,7 +8,7 @@ use super::source::quote;
 use super::state::{TemplateLookup, TemplateReader};
 use crate::code::Code;
 use crate::template::model::{
-    EntryPart, FieldType, GroupInstruction, Instruction, Length, Name, SequenceInstruction, Width,
+    EntryPart, FieldType, GroupInstruction, Instruction, Length, Name, Width,
 };
 
 impl TemplateReader<'_> {
@@ -69,8 +69,7 @@ impl TemplateReader<'_> {
         let header = layers.header(self, scope);
         self.enter_field(&header.name.local);
         let instruction = match layers.kind {
-            "group" => Some(Instruction::Group(self.group(&layers, header, scope))),
-            "sequence" => Some(Instruction::Sequence(self.sequence(&layers, header, scope))),
+            "group" | "sequence" => Some(Instruction::Group(self.group(&layers, header, scope))),
             _ => self.field(&layers, header, scope).map(Instruction::Field),
         };
         self.leave_field();
@@ -124,6 +123,10 @@ impl TemplateReader<'_> {
         self.check_uses(layers);
         let scope = self.inside(layers, scope);
         let application_type = self.type_reference(layers.inner(), &scope);
+        // The length precedes the entries, so it is outside of their application type. Its
+        // dictionary is that of the nearest element, the sequence (FAST 1.1, 6.3.1).
+        let length =
+            (layers.kind == "sequence").then(|| self.length(layers.inner(), &header, &scope));
         let expanding = [scope.expanding, &layers.defines].concat();
         let body = ElementScope {
             application_type: application_type.as_ref().or(scope.application_type),
@@ -132,38 +135,6 @@ impl TemplateReader<'_> {
         };
         let instructions = self.instructions(layers.inner(), &body);
         GroupInstruction {
-            name: header.name,
-            id: header.id,
-            presence: header.presence,
-            application_type,
-            instructions,
-            attributes: header.attributes,
-            location: self.location(layers.outer()),
-        }
-    }
-
-    fn sequence<'s>(
-        &mut self,
-        layers: &Layers<'s>,
-        header: ElementHeader,
-        scope: &ElementScope<'s>,
-    ) -> SequenceInstruction {
-        self.check_uses(layers);
-        let outer = scope;
-        let scope = self.inside(layers, scope);
-        let application_type = self.type_reference(layers.inner(), &scope);
-        let expanding = [scope.expanding, &layers.defines].concat();
-        let body = ElementScope {
-            application_type: application_type.as_ref().or(scope.application_type),
-            expanding: &expanding,
-            ..scope
-        };
-        // The length precedes the entries, so it is outside of their application type. Its
-        // dictionary is that of the nearest element, the sequence (FAST 1.1, 6.3.1).
-        let around = ElementScope { application_type: outer.application_type, ..body };
-        let length = self.length(layers.inner(), &header, &around);
-        let instructions = self.instructions(layers.inner(), &body);
-        SequenceInstruction {
             name: header.name,
             id: header.id,
             presence: header.presence,
@@ -264,26 +235,31 @@ mod tests {
     use super::*;
     use crate::template::model::{DictionaryScope, OperatorKind, Presence};
 
-    fn sequence(xml: &str) -> SequenceInstruction {
-        match body(xml).instructions.into_iter().next() {
-            Some(Instruction::Sequence(sequence)) => sequence,
-            other => panic!("{other:?}"),
+    /// Returns the length of the sequence that is the first instruction.
+    fn length(instructions: &[Instruction]) -> &Length {
+        match instructions.first() {
+            Some(Instruction::Group(GroupInstruction { length: Some(length), .. })) => length,
+            other => panic!("no sequence: {other:?}"),
         }
+    }
+
+    fn length_of(xml: &str) -> Length {
+        length(&body(xml).instructions).clone()
     }
 
     #[test]
     fn lengths_are_implicit_or_explicit_with_or_without_operator() {
-        let implicit = sequence("<sequence name='s'><int8 name='a'/></sequence>").length;
+        let implicit = length_of("<sequence name='s'><int8 name='a'/></sequence>");
         assert_eq!((implicit.name, implicit.operator.kind), (None, OperatorKind::None));
 
         let named =
-            sequence("<sequence name='s'><length name='n' id='9'><copy/></length></sequence>");
-        assert_eq!(named.length.name, Some(Name::local("n")));
-        assert_eq!(named.length.id, Some(9));
-        assert_eq!(named.length.operator.entry.key, Name::local("n"));
-        assert_eq!(named.length.operator.entry.part, EntryPart::Whole);
+            length_of("<sequence name='s'><length name='n' id='9'><copy/></length></sequence>");
+        assert_eq!(named.name, Some(Name::local("n")));
+        assert_eq!(named.id, Some(9));
+        assert_eq!(named.operator.entry.key, Name::local("n"));
+        assert_eq!(named.operator.entry.part, EntryPart::Whole);
 
-        let unnamed = sequence("<sequence name='s'><length><copy/></length></sequence>").length;
+        let unnamed = length_of("<sequence name='s'><length><copy/></length></sequence>");
         assert_eq!(unnamed.operator.entry.key, Name::local("s"));
         assert_eq!(unnamed.operator.entry.part, EntryPart::Length);
 
@@ -294,20 +270,20 @@ mod tests {
     fn a_length_uses_the_dictionary_of_the_nearest_element() {
         let xml = "<sequence name='s' dictionary='d'><length name='n'><copy/></length>
                    <int8 name='a'><copy/></int8></sequence>";
-        let inherited = sequence(xml);
-        assert_eq!(inherited.length.operator.entry.dictionary, DictionaryScope::Named("d".into()));
+        let inherited = length_of(xml);
+        assert_eq!(inherited.operator.entry.dictionary, DictionaryScope::Named("d".into()));
         let xml = "<group name='g' dictionary='x'><sequence name='s'><length><copy/></length>\
                    <int8 name='a'/></sequence></group>";
         let template = body(xml);
         let Instruction::Group(group) = &template.instructions[0] else { panic!("no group") };
-        let Instruction::Sequence(around) = &group.instructions[0] else { panic!("no sequence") };
-        assert_eq!(around.length.operator.entry.dictionary, DictionaryScope::Named("x".into()));
-        let global = sequence(
+        let around = length(&group.instructions);
+        assert_eq!(around.operator.entry.dictionary, DictionaryScope::Named("x".into()));
+        let global = length_of(
             "<sequence name='s' dictionary='d'><length dictionary='global'><copy/></length></sequence>",
         );
-        assert_eq!(global.length.operator.entry.dictionary, DictionaryScope::Global);
+        assert_eq!(global.operator.entry.dictionary, DictionaryScope::Global);
         let own = "<sequence name='s'><length name='n' dictionary='d'><copy/></length></sequence>";
-        let own = sequence(own).length.operator.entry.dictionary;
+        let own = length_of(own).operator.entry.dictionary;
         assert_eq!(own, DictionaryScope::Named("d".into()));
     }
 

@@ -301,11 +301,12 @@ mod tests {
              </sequence></define>",
             "<field name='s'><type name='S'/></field>",
         );
-        let Instruction::Sequence(sequence) = &template.instructions[0] else { panic!("none") };
+        let Instruction::Group(sequence) = &template.instructions[0] else { panic!("none") };
         assert_eq!(sequence.name, Name::local("s"));
-        assert_eq!(sequence.length.name, Some(Name::local("n")));
+        let length = sequence.length.as_ref().expect("a sequence");
+        assert_eq!(length.name, Some(Name::local("n")));
         let Instruction::Group(group) = &sequence.instructions[0] else { panic!("no group") };
-        assert_eq!(group.name, Name::local("g"));
+        assert_eq!((&group.name, group.kind()), (&Name::local("g"), "group"));
         assert_eq!(group.instructions.len(), 1);
     }
 

@@ -242,9 +242,10 @@ mod tests {
                <int8 name='i'><copy/></int8></sequence></group>",
         );
         let Instruction::Group(group) = &template.instructions[0] else { panic!("no group") };
-        let Instruction::Sequence(sequence) = &group.instructions[0] else { panic!("none") };
+        let Instruction::Group(sequence) = &group.instructions[0] else { panic!("none") };
+        let length = sequence.length.as_ref().expect("a sequence");
         let named = |name: &str| DictionaryScope::Named(name.into());
-        assert_eq!(sequence.length.operator.entry.dictionary, named("d2"));
+        assert_eq!(length.operator.entry.dictionary, named("d2"));
         let [Instruction::Field(price), Instruction::Field(plain)] = &sequence.instructions[..]
         else {
             panic!("no fields")

@@ -10,8 +10,7 @@ pub(super) use value::text as value_text;
 
 use super::model::{
     DictionaryScope, EntryPart, Enumeration, FieldInstruction, FieldType, GroupInstruction,
-    Instruction, Length, Name, Operator, OperatorKind, Operators, Presence, SequenceInstruction,
-    Template,
+    Instruction, Length, Name, Operator, OperatorKind, Operators, Presence, Template,
 };
 use super::set::TemplateSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +44,6 @@ fn collect_references(instructions: &[Instruction], chosen: &mut BTreeSet<usize>
                 chosen.insert(*target);
             }
             Instruction::Group(group) => collect_references(&group.instructions, chosen),
-            Instruction::Sequence(sequence) => collect_references(&sequence.instructions, chosen),
             Instruction::Field(_) | Instruction::DynamicRef(_) => {}
         }
     }
@@ -80,7 +78,6 @@ fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m Fiel
         match instruction {
             Instruction::Field(field) => fields.push(field),
             Instruction::Group(group) => collect_fields(&group.instructions, fields),
-            Instruction::Sequence(sequence) => collect_fields(&sequence.instructions, fields),
             Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
         }
     }
@@ -212,7 +209,6 @@ impl<'m> TemplatePrinter<'m> {
             match instruction {
                 Instruction::Field(field) => self.field(field, inherited),
                 Instruction::Group(group) => self.group(group, inherited),
-                Instruction::Sequence(sequence) => self.sequence(sequence, inherited),
                 Instruction::StaticRef(target, _) => {
                     let name = &self.set.templates()[*target].name;
                     self.out.open("templateRef");
@@ -242,22 +238,15 @@ impl<'m> TemplatePrinter<'m> {
     }
 
     fn group(&mut self, group: &'m GroupInstruction, inherited: Inherited<'m>) {
-        self.out.open("group");
+        self.out.open(group.kind());
         self.head(&group.name, group.id, group.presence, inherited.ns);
         self.out.vendor_attributes(&group.attributes);
         self.type_reference(group.application_type.as_ref(), &group.name.ns);
-        self.instructions(&group.instructions, Inherited { ns: &group.name.ns, ..inherited });
-        self.out.close();
-    }
-
-    fn sequence(&mut self, sequence: &'m SequenceInstruction, inherited: Inherited<'m>) {
-        self.out.open("sequence");
-        self.head(&sequence.name, sequence.id, sequence.presence, inherited.ns);
-        self.out.vendor_attributes(&sequence.attributes);
-        self.type_reference(sequence.application_type.as_ref(), &sequence.name.ns);
-        let inherited = Inherited { ns: &sequence.name.ns, ..inherited };
-        self.length(&sequence.length, &sequence.name, inherited);
-        self.instructions(&sequence.instructions, inherited);
+        let inherited = Inherited { ns: &group.name.ns, ..inherited };
+        if let Some(length) = &group.length {
+            self.length(length, &group.name, inherited);
+        }
+        self.instructions(&group.instructions, inherited);
         self.out.close();
     }
 
@@ -369,7 +358,6 @@ fn instruction_ns(instruction: &Instruction) -> Option<&str> {
     match instruction {
         Instruction::Field(field) => Some(&field.name.ns),
         Instruction::Group(group) => Some(&group.name.ns),
-        Instruction::Sequence(sequence) => Some(&sequence.name.ns),
         Instruction::StaticRef(..) | Instruction::DynamicRef(_) => None,
     }
 }
@@ -397,11 +385,7 @@ fn common_dictionary(instructions: &[Instruction]) -> Option<&str> {
                 },
                 Instruction::Group(group) => {
                     pending.push(&group.instructions);
-                    [None, None]
-                }
-                Instruction::Sequence(sequence) => {
-                    pending.push(&sequence.instructions);
-                    [Some(&sequence.length.operator), None]
+                    [group.length.as_ref().map(|length| &length.operator), None]
                 }
                 Instruction::StaticRef(..) | Instruction::DynamicRef(_) => [None, None],
             };
