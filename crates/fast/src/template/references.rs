@@ -28,7 +28,7 @@ pub(crate) fn check(
 ) -> Vec<usize> {
     if templates.len() > limits.templates_max {
         errors.push(limit(
-            templates.get(limits.templates_max),
+            &templates[limits.templates_max],
             format!("the set has more than {} templates", limits.templates_max),
             "raise ParseLimits::templates_max if the file is meant to be so large",
         ));
@@ -47,18 +47,12 @@ fn check_identifiers(templates: &[Template], errors: &mut ErrorList) {
     for template in templates {
         let Some(id) = template.id else { continue };
         if let Some(first) = seen.get(&id) {
-            errors.push(TemplateError {
-                code: Some(Code::S1),
-                location: template.location,
-                template: template.name.to_string(),
-                field: String::new(),
-                message: format!(
-                    "template id {id} is already that of \"{}\" at line {}",
-                    first.name, first.location.line
-                ),
-                help: "give each template its own id, or load the versions as separate sets"
-                    .to_owned(),
-            });
+            let message = format!(
+                "template id {id} is already that of \"{}\" at line {}",
+                first.name, first.location.line
+            );
+            let help = "give each template its own id, or load the versions as separate sets";
+            errors.push(error(Some(Code::S1), template, template.location, message, help));
         } else {
             seen.insert(id, template);
         }
@@ -83,14 +77,9 @@ fn outline(
                     if target < templates.len() {
                         outline.references.push(TemplateReference { target, depth, location });
                     } else {
-                        errors.push(TemplateError {
-                            code: Some(Code::D8),
-                            location,
-                            template: template.name.to_string(),
-                            field: String::new(),
-                            message: format!("template index {target} is outside the set"),
-                            help: "refer to a template of the same set".to_owned(),
-                        });
+                        let message = format!("template index {target} is outside the set");
+                        let help = "refer to a template of the same set";
+                        errors.push(error(Some(Code::D8), template, location, message, help));
                     }
                 }
             }
@@ -143,18 +132,12 @@ fn sort(
 }
 
 fn cycle(templates: &[Template], index: usize, reference: &TemplateReference) -> TemplateError {
-    TemplateError {
-        code: Some(Code::S1),
-        location: reference.location,
-        template: templates[index].name.to_string(),
-        field: String::new(),
-        message: format!(
-            "the static reference to \"{}\" is circular: it leads back to its own template",
-            templates[reference.target].name
-        ),
-        help: "remove one reference of the cycle, or make it dynamic (templateRef without name)"
-            .to_owned(),
-    }
+    let message = format!(
+        "the static reference to \"{}\" is circular: it leads back to its own template",
+        templates[reference.target].name
+    );
+    let help = "remove one reference of the cycle, or make it dynamic (templateRef without name)";
+    error(Some(Code::S1), &templates[index], reference.location, message, help)
 }
 
 fn check_size(
@@ -179,7 +162,7 @@ fn check_size(
         total = total.saturating_add(sizes[index]);
         if depths[index] > limits.depth() {
             errors.push(limit(
-                templates.get(index),
+                &templates[index],
                 format!("groups, sequences and references nest deeper than {}", limits.depth()),
                 "nest less, or raise ParseLimits::depth_max",
             ));
@@ -187,7 +170,7 @@ fn check_size(
         }
         if total > limits.instructions_max {
             errors.push(limit(
-                templates.get(index),
+                &templates[index],
                 format!(
                     "the set has more than {} instructions with references expanded",
                     limits.instructions_max
@@ -199,11 +182,21 @@ fn check_size(
     }
 }
 
-fn limit(template: Option<&Template>, message: String, help: &str) -> TemplateError {
+fn limit(template: &Template, message: String, help: &str) -> TemplateError {
+    error(None, template, template.location, message, help)
+}
+
+fn error(
+    code: Option<Code>,
+    template: &Template,
+    location: Location,
+    message: String,
+    help: &str,
+) -> TemplateError {
     TemplateError {
-        code: None,
-        location: template.map_or_else(Location::default, |template| template.location),
-        template: template.map_or_else(String::new, |template| template.name.to_string()),
+        code,
+        location,
+        template: template.name.to_string(),
         field: String::new(),
         message,
         help: help.to_owned(),
