@@ -26,18 +26,30 @@ fn is_fast_namespace(ns: &str) -> bool {
 }
 
 impl TemplateReader<'_> {
-    /// True if an element belongs to FAST; others are vendor extensions and are skipped.
-    pub(super) fn is_fast(&self, node: Node<'_>) -> bool {
-        let ns = node.tag_name().namespace().unwrap_or_default();
-        ns == self.root_ns || is_fast_namespace(ns)
-    }
-
-    /// Returns the child elements that belong to FAST; incomplete once the visit limit is reached.
+    /// Returns the child elements that belong to FAST; others are vendor extensions and are
+    /// skipped. Incomplete once the visit limit is reached.
     pub(super) fn children<'n>(&self, node: Node<'n>) -> Vec<Node<'n>> {
         node.children()
             .take_while(|_| self.visit(1))
-            .filter(|child| child.is_element() && self.is_fast(*child))
+            .filter(|child| child.is_element() && self.is_own(child.tag_name().namespace()))
             .collect()
+    }
+
+    /// Returns the first child with one of these names, and reports a second one. `kind` is what
+    /// they are called in the message.
+    pub(super) fn sole_child<'n>(
+        &mut self,
+        parent: Node<'n>,
+        names: &[&str],
+        kind: &str,
+    ) -> Option<Node<'n>> {
+        let mut found = self.children(parent);
+        found.retain(|child| names.contains(&child.tag_name().name()));
+        if let Some(second) = found.get(1) {
+            let message = format!("<{}> has more than one {kind}", parent.tag_name().name());
+            self.error(Code::S1, *second, message, "leave one of them");
+        }
+        found.first().copied()
     }
 
     /// Returns an attribute of FAST: without a namespace, or in FAST's.
@@ -48,6 +60,7 @@ impl TemplateReader<'_> {
         })
     }
 
+    /// True for the namespaces of FAST's elements and attributes.
     fn is_own(&self, ns: Option<&str>) -> bool {
         let ns = ns.unwrap_or_default();
         ns == self.root_ns || is_fast_namespace(ns)

@@ -120,7 +120,7 @@ impl TemplateReader<'_> {
         header: ElementHeader,
         scope: &ElementScope<'s>,
     ) -> GroupInstruction {
-        self.check_uses(layers);
+        layers.check_uses(self, &[]);
         let scope = self.inside(layers, scope);
         let application_type = self.type_reference(layers.inner(), &scope);
         // The length precedes the entries, so it is outside of their application type. Its
@@ -157,30 +157,13 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// Reports other content of a `field` or `type` that contains a group or sequence.
-    fn check_uses(&mut self, layers: &Layers<'_>) {
-        for pair in layers.nodes.windows(2) {
-            let inner = pair[1];
-            for child in self.children(pair[0]) {
-                if child != inner {
-                    self.unexpected(child, pair[0]);
-                }
-            }
-        }
-    }
-
     /// Reads the `typeRef` child of a template, group or sequence.
     pub(super) fn type_reference(
         &mut self,
         parent: Node<'_>,
         scope: &ElementScope<'_>,
     ) -> Option<Name> {
-        let mut references = self.children(parent);
-        references.retain(|node| node.tag_name().name() == "typeRef");
-        if let Some(second) = references.get(1) {
-            self.error(Code::S1, *second, "there is more than one typeRef", "leave one of them");
-        }
-        let node = *references.first()?;
+        let node = self.sole_child(parent, &["typeRef"], "typeRef")?;
         let Some(name) = self.attribute(node, "name").map(str::trim) else {
             self.error(Code::S1, node, "typeRef has no name", "add a name attribute");
             return None;
@@ -195,12 +178,7 @@ impl TemplateReader<'_> {
         header: &ElementHeader,
         scope: &ElementScope<'_>,
     ) -> Length {
-        let mut lengths = self.children(parent);
-        lengths.retain(|node| node.tag_name().name() == "length");
-        if let Some(second) = lengths.get(1) {
-            self.error(Code::S1, *second, "there is more than one length", "leave one of them");
-        }
-        let Some(&node) = lengths.first() else {
+        let Some(node) = self.sole_child(parent, &["length"], "length") else {
             return Length { name: None, id: None, operator: no_operator() };
         };
         self.check_children(node, OPERATORS);

@@ -107,6 +107,17 @@ impl<'s> Layers<'s> {
         self.nodes[self.nodes.len() - 1]
     }
 
+    /// Reports FAST elements in the layers around the innermost one that are not among `allowed`.
+    pub(super) fn check_uses(&self, reader: &mut TemplateReader<'_>, allowed: &[&str]) {
+        for pair in self.nodes.windows(2) {
+            for child in reader.children(pair[0]) {
+                if child != pair[1] && !allowed.contains(&child.tag_name().name()) {
+                    reader.unexpected(child, pair[0]);
+                }
+            }
+        }
+    }
+
     /// Returns an attribute of the instruction itself, searched from the outermost layer on. `name`
     /// and `ns` of a `type` belong to a definition.
     fn own_attribute(&self, reader: &TemplateReader<'_>, name: &str) -> Option<&'s str> {

@@ -29,13 +29,7 @@ pub(super) struct OperatorPlace<'p, 's> {
 impl TemplateReader<'_> {
     /// Returns the operator child of an element.
     pub(super) fn operator_child<'n>(&mut self, holder: Node<'n>) -> Option<Node<'n>> {
-        let mut operators = self.children(holder);
-        operators.retain(|node| OPERATORS.contains(&node.tag_name().name()));
-        if let [_, second, ..] = operators.as_slice() {
-            let message = format!("<{}> has more than one operator", holder.tag_name().name());
-            self.error(Code::S1, *second, message, "leave one operator");
-        }
-        operators.first().copied()
+        self.sole_child(holder, OPERATORS, "operator")
     }
 
     /// Reads an operator element; without an element there is no operator.

@@ -112,14 +112,8 @@ impl TemplateReader<'_> {
             FieldType::Enum(_) | FieldType::Set(_) => allowed.push("element"),
             _ => {}
         }
-        for (index, &node) in layers.nodes.iter().enumerate() {
-            let next = layers.nodes.get(index + 1);
-            for child in self.children(node) {
-                if Some(&child) != next && !allowed.contains(&child.tag_name().name()) {
-                    self.unexpected(child, node);
-                }
-            }
-        }
+        layers.check_uses(self, &allowed);
+        self.check_children(layers.inner(), &allowed);
     }
 
     fn operators<'s>(
@@ -188,12 +182,7 @@ impl TemplateReader<'_> {
             self.error(Code::S1, *whole, message, "leave either the one or the other");
         }
         let mut read = |name: &str, field_type, presence, part| {
-            let mut nodes = children.iter().filter(|child| child.tag_name().name() == name);
-            let node = nodes.next().copied();
-            if let Some(second) = nodes.next() {
-                let message = format!("the decimal has two elements <{name}>");
-                self.error(Code::S1, *second, message, "leave one of them");
-            }
+            let node = self.sole_child(holder, &[name], name);
             if let Some(node) = node {
                 self.check_children(node, OPERATORS);
             }
