@@ -4,8 +4,8 @@
 
 use crate::message::{Entries, FieldValue, Message, Record};
 use crate::template::Decimal;
+use crate::value::HexDigits;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
-use std::fmt::Write as _;
 
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -62,12 +62,7 @@ impl Serialize for FieldValue<'_> {
 }
 
 fn serialize_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    let digits = bytes.iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    });
     let mut fields = serializer.serialize_struct("Bytes", 1)?;
-    fields.serialize_field("hex", &digits)?;
+    fields.serialize_field("hex", &HexDigits(bytes).to_string())?;
     fields.end()
 }

@@ -4,6 +4,15 @@ use crate::message::{Entries, FieldValue, Message, Record};
 use crate::template::Decimal;
 use std::fmt::{self, Write as _};
 
+/// Writes bytes as hexadecimal digits, two for each.
+pub(crate) struct HexDigits<'b>(pub(crate) &'b [u8]);
+
+impl fmt::Display for HexDigits<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
 impl<'m> FieldValue<'m> {
     /// Returns the value of an unsigned integer, or of a signed one that is not negative.
     #[must_use]
@@ -162,7 +171,7 @@ impl fmt::Display for FieldValue<'_> {
                 Some(text) => write!(out, "{text:?}"),
                 None => {
                     out.write_str("0x")?;
-                    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+                    HexDigits(bytes).fmt(out)
                 }
             },
             Self::Group(record) | Self::Dynamic(_, record) => record.fmt(out),

@@ -112,6 +112,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(value), "{text}");
         }
         assert_eq!(decimal(13331, 1).to_string(), "133310");
+        assert_eq!(decimal(1, -63).to_string().len(), 65);
         assert_eq!(decimal(0, 5).to_string(), "0");
         assert_eq!(
             format!("{:>8}|{:<6}|{:+}", decimal(15, -1), decimal(-5, 0), decimal(1, 0)),

@@ -10,6 +10,7 @@ use super::model::{
     Instruction, Length, Name, Operator, Operators, Template, Value,
 };
 use super::set::TemplateSet;
+use crate::value::HexDigits;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -35,7 +36,7 @@ impl Signature {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        HexDigits(&self.0).fmt(f)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Initial values as text; reading it returns the same value.
 
-use crate::template::model::{Decimal, Enumeration, FieldType, Value};
+use crate::template::model::{Enumeration, FieldType, Value};
 use crate::template::reader::{resolve_enum, resolve_set};
+use crate::value::HexDigits;
 use std::borrow::Cow;
-use std::fmt::Write;
 
 /// Returns a value of a type as text.
 pub(in crate::template) fn text<'v>(value: &'v Value, field_type: &FieldType) -> Cow<'v, str> {
@@ -16,11 +16,11 @@ pub(in crate::template) fn text<'v>(value: &'v Value, field_type: &FieldType) ->
         (Value::UInt(value), FieldType::Set(elements)) => set_text(*value, elements).into(),
         (Value::UInt(value), _) => value.to_string().into(),
         (Value::Int(value), _) => value.to_string().into(),
-        (Value::Decimal(decimal), _) => decimal_text(*decimal).into(),
+        (Value::Decimal(decimal), _) => decimal.to_string().into(),
         (Value::Bytes(bytes), FieldType::Ascii | FieldType::Unicode) => {
             String::from_utf8_lossy(bytes)
         }
-        (Value::Bytes(bytes), _) => hex(bytes).into(),
+        (Value::Bytes(bytes), _) => HexDigits(bytes).to_string().into(),
     }
 }
 
@@ -49,41 +49,9 @@ fn set_text(bits: u64, enumeration: &Enumeration) -> String {
     if resolve_set(&names, enumeration) == Ok(bits) { names } else { bits.to_string() }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// Formats a decimal without exponent: `1e2` is `100`.
-fn decimal_text(decimal: Decimal) -> String {
-    let digits = decimal.mantissa.unsigned_abs().to_string();
-    let sign = if decimal.mantissa < 0 { "-" } else { "" };
-    let places = usize::try_from(decimal.exponent.unsigned_abs()).unwrap_or(usize::MAX).min(400);
-    if decimal.exponent >= 0 {
-        return format!("{sign}{digits}{}", "0".repeat(places));
-    }
-    let padded = format!("{digits:0>width$}", width = places + 1);
-    let (whole, fraction) = padded.split_at(padded.len() - places);
-    format!("{sign}{whole}.{fraction}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn decimals_are_written_out() {
-        let text = |mantissa, exponent| decimal_text(Decimal { mantissa, exponent });
-        assert_eq!(text(1, 2), "100");
-        assert_eq!(text(-35, -1), "-3.5");
-        assert_eq!(text(5, -3), "0.005");
-        assert_eq!(text(0, 0), "0");
-        assert_eq!(text(i64::MIN, 0), "-9223372036854775808");
-        assert_eq!(text(1, -63).len(), 65);
-    }
 
     #[test]
     fn sets_are_the_names_of_their_bits() {
