@@ -137,6 +137,20 @@ mod tests {
         }
         let rounded_twice = (9_007_199_254_740_995_i64 as f64) / 10.0;
         assert_ne!(decimal(9_007_199_254_740_995, -1).to_f64(), rounded_twice);
+        for text in [
+            "0.1",
+            "-2.675",
+            "9007199254740993",
+            "1e23",
+            "123456789012345678e-30",
+            "5e-324",
+            "1e309",
+            "-0.3e-40",
+        ] {
+            let value: Decimal = text.parse().unwrap();
+            assert_eq!(value.to_f64(), text.parse::<f64>().unwrap(), "{text}");
+        }
+        assert_eq!(decimal(1, i32::MAX).to_f64(), f64::INFINITY);
     }
 
     #[test]
@@ -159,23 +173,5 @@ mod tests {
         assert_eq!("1.5e-2147483648".parse::<Decimal>(), Err(ParseDecimalError));
         assert_eq!(".5".parse(), Ok(decimal(5, -1)));
         assert_eq!("+7.".parse(), Ok(decimal(7, 0)));
-    }
-
-    #[test]
-    fn the_nearest_floating_point_number() {
-        for text in [
-            "0.1",
-            "-2.675",
-            "9007199254740993",
-            "1e23",
-            "123456789012345678e-30",
-            "5e-324",
-            "1e309",
-            "-0.3e-40",
-        ] {
-            let value: Decimal = text.parse().unwrap();
-            assert_eq!(value.to_f64(), text.parse::<f64>().unwrap(), "{text}");
-        }
-        assert_eq!(decimal(1, i32::MAX).to_f64(), f64::INFINITY);
     }
 }
