@@ -152,9 +152,8 @@ impl MessageBuilder {
     /// Sets an integer, boolean, enum or set by its unsigned value.
     ///
     /// # Errors
-    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, D2
-    /// if the value is outside the
-    /// field's type.
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type,
+    /// D2 if the value is outside the field's type.
     pub fn set_u64(&mut self, key: impl FieldKey, value: u64) -> Result<(), FastError> {
         self.set_integer(key, i128::from(value))
     }
@@ -170,9 +169,7 @@ impl MessageBuilder {
     /// Sets a decimal; exponent and mantissa are kept as given.
     ///
     /// # Errors
-    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R1
-    /// for an exponent outside -63
-    /// to 63.
+    /// As [`set_u64`](Self::set_u64), with R1 in place of D2 for an exponent outside -63 to 63.
     pub fn set_decimal(&mut self, key: impl FieldKey, value: Decimal) -> Result<(), FastError> {
         self.set(key, |field| match field.field_type {
             Some(FieldType::Decimal) if (-63..=63).contains(&value.exponent) => {
@@ -186,9 +183,8 @@ impl MessageBuilder {
     /// Sets a string or byte vector.
     ///
     /// # Errors
-    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is of another type, R2
-    /// for a unicode string that is
-    /// not UTF-8, R3 for an ascii string with other characters, and the limit on strings.
+    /// As [`set_u64`](Self::set_u64), with R2 for a unicode string that is not UTF-8, R3 for an
+    /// ascii string with other characters, and the limit on strings in place of D2.
     pub fn set_bytes(&mut self, key: impl FieldKey, value: &[u8]) -> Result<(), FastError> {
         let string_max = self.limits.string_max as usize;
         self.set(key, |field| match field.field_type {
@@ -232,8 +228,8 @@ impl MessageBuilder {
     /// Makes an optional field, group or sequence absent again.
     ///
     /// # Errors
-    /// [`FastErrorKind::UnknownField`] if there is no such field here, [`FastErrorKind::MissingValue`] if
-    /// it is mandatory.
+    /// [`FastErrorKind::UnknownField`] if there is no such field here,
+    /// [`FastErrorKind::MissingValue`] if it is mandatory.
     pub fn clear(&mut self, key: impl FieldKey) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         if !self.program.field(field).optional {
@@ -261,8 +257,8 @@ impl MessageBuilder {
     /// [`begin_entry`](Self::begin_entry).
     ///
     /// # Errors
-    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is not a sequence, and
-    /// the limits on entries and memory.
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is not a sequence,
+    /// and the limits on entries and memory.
     pub fn begin_sequence(&mut self, key: impl FieldKey, count: usize) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         let here = |kind| FastError::at(kind, field, 0);
@@ -309,9 +305,8 @@ impl MessageBuilder {
     /// the program. The fields of references are named `#dyn`.
     ///
     /// # Errors
-    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is no reference, D9 if
-    /// there is no such template,
-    /// [`FastErrorKind::TemplateWithoutId`] if it has no id.
+    /// [`FastErrorKind::UnknownField`] if there is no such field here, D1 if it is no reference, D9
+    /// if there is no such template, [`FastErrorKind::TemplateWithoutId`] if it has no id.
     pub fn begin_dynamic(&mut self, key: impl FieldKey, template: usize) -> Result<(), FastError> {
         let (field, base) = self.field(key)?;
         let here = |kind| FastError::at(kind, field, 0);
