@@ -137,38 +137,11 @@ fn cut(name: &str) -> String {
 
 /// Returns the element that a misspelt name most likely means.
 fn respelt(name: &str) -> Option<&'static str> {
-    const KNOWN: &[&str] = &[
-        "template",
-        "typeRef",
-        "templateRef",
-        "group",
-        "sequence",
-        "length",
-        "field",
-        "type",
-        "define",
-        "uInt8",
-        "uInt16",
-        "uInt32",
-        "uInt64",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "decimal",
-        "string",
-        "byteVector",
-        "boolean",
-        "enum",
-        "set",
-        "element",
-        "timestamp",
-        "exponent",
-        "mantissa",
-    ];
+    const KNOWN: &str = "template typeRef templateRef group sequence length field type define \
+        uInt8 uInt16 uInt32 uInt64 int8 int16 int32 int64 decimal string byteVector boolean enum \
+        set element timestamp exponent mantissa";
     KNOWN
-        .iter()
-        .chain(OPERATORS)
-        .copied()
+        .split(' ')
+        .chain(OPERATORS.iter().copied())
         .find(|known| known.eq_ignore_ascii_case(name) && *known != name)
 }
