@@ -16,16 +16,7 @@ impl IntegerShape {
 
     /// Returns the integer type that represents a field's type on the wire.
     pub(crate) fn of(field_type: &FieldType) -> Option<Self> {
-        let (is_signed, width) = match field_type {
-            FieldType::UInt(width) => (false, *width),
-            FieldType::Int(width) => (true, *width),
-            FieldType::Boolean => (false, Width::W8),
-            FieldType::Enum(_) => (false, Width::W32),
-            FieldType::Set(_) => (false, Width::W64),
-            FieldType::Timestamp(_) => (true, Width::W64),
-            _ => return None,
-        };
-        Some(Self { is_signed, width })
+        field_type.integer().map(|(is_signed, width)| Self { is_signed, width })
     }
 
     pub(crate) fn bits(self) -> u32 {

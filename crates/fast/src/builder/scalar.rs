@@ -2,7 +2,7 @@
 
 use crate::error::FastErrorKind;
 use crate::message::MessageStore;
-use crate::template::{Decimal, FieldType, Value, Width};
+use crate::template::{Decimal, FieldType, Value};
 
 /// A value in the form that messages store.
 #[derive(Clone, Copy)]
@@ -47,24 +47,8 @@ impl ScalarValue<'_> {
 
 /// Returns an integer as a word for a field of this type, if it is in range.
 pub(super) fn integer_of(field_type: &FieldType, value: i128) -> Result<u64, FastErrorKind> {
-    let unsigned = |width: Width| {
-        let value = u64::try_from(value).ok()?;
-        (value <= u64::MAX >> (64 - width as u32)).then_some(value)
-    };
-    let signed = |width: Width| {
-        let limit = 1i128 << (width as u32 - 1);
-        (-limit..limit).contains(&value).then_some(value as i64 as u64)
-    };
-    let word = match field_type {
-        FieldType::UInt(width) => unsigned(*width),
-        FieldType::Boolean => unsigned(Width::W8),
-        FieldType::Enum(_) => unsigned(Width::W32),
-        FieldType::Set(_) => unsigned(Width::W64),
-        FieldType::Int(width) => signed(*width),
-        FieldType::Timestamp(_) => signed(Width::W64),
-        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector | FieldType::Decimal => {
-            return Err(FastErrorKind::ApplicationType);
-        }
-    };
-    word.ok_or(FastErrorKind::IntegerRange)
+    let (is_signed, width) = field_type.integer().ok_or(FastErrorKind::ApplicationType)?;
+    let end = 1i128 << (width as u32);
+    let range = if is_signed { -end / 2..end / 2 } else { 0..end };
+    if range.contains(&value) { Ok(value as u64) } else { Err(FastErrorKind::IntegerRange) }
 }

@@ -27,6 +27,20 @@ impl FieldType {
             Self::Decimal => "decimal",
         }
     }
+
+    /// Returns true if the type is signed, and its width, for a type that is an integer on the
+    /// wire.
+    pub fn integer(&self) -> Option<(bool, Width)> {
+        match self {
+            Self::UInt(width) => Some((false, *width)),
+            Self::Int(width) => Some((true, *width)),
+            Self::Boolean => Some((false, Width::W8)),
+            Self::Enum(_) => Some((false, Width::W32)),
+            Self::Set(_) => Some((false, Width::W64)),
+            Self::Timestamp(_) => Some((true, Width::W64)),
+            Self::Ascii | Self::Unicode | Self::ByteVector | Self::Decimal => None,
+        }
+    }
 }
 
 impl GroupInstruction {
