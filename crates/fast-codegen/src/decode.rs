@@ -192,7 +192,8 @@ impl<'p> Module<'p> {
         if from < to { (from, to - from) } else { (0, 0) }
     }
 
-    /// True if messages may be nested in others: only the outermost saves previous values.
+    /// True if a template has a dynamic reference. Then messages may be nested in others, and only the
+    /// outermost saves previous values.
     pub(crate) fn has_references(&self) -> bool {
         let mut roots = self.roots.iter().filter_map(|root| self.shapes[*root].root.as_ref());
         roots.any(|root| root.is_dynamic)
@@ -539,7 +540,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
 }
 
 /// Returns the statements of a call that may change `len` words from word `from` on; they are
-/// restored if it fails. If `is_saved` is false, nobody needs them.
+/// restored if it fails. If `is_saved` is false, a failure resets all dictionaries.
 pub(crate) fn saved(is_saved: &str, from: usize, len: usize, call: &str, result: &str) -> String {
     format!(
         "let is_saved = {is_saved};

@@ -135,7 +135,7 @@ impl TextUndo {
         self.message = 1;
     }
 
-    /// Saves the content of a buffer; the caller overwrites all of it.
+    /// Saves the content of a buffer by swapping it with its spare; the caller overwrites all of it.
     #[inline]
     pub(crate) fn note(&mut self, buffer: u32, buffers: &mut [Vec<u8>]) {
         let index = buffer as usize;

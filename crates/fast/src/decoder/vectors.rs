@@ -22,7 +22,7 @@ pub(crate) struct Habit {
 }
 
 const STRIKES_MAX: u8 = 7;
-/// Failures, less successes, that are tolerated.
+/// Strikes before plain code backs off: failures minus successes.
 #[cfg(machine_code)]
 const TOLERATED: u8 = 2;
 
@@ -51,8 +51,8 @@ impl Habit {
         self.skip = (1 << self.strikes) - 1;
     }
 
-    /// As [`learn`](Self::learn) of a failure, but backs off only if about half of the calls fail: a
-    /// few failures cost less than calls of a slower engine.
+    /// Records a failure; the first two strikes skip nothing, because plain code that fails sometimes is
+    /// still faster than the tree.
     #[cold]
     #[cfg(machine_code)]
     pub(crate) fn failed_once_more(&mut self) {

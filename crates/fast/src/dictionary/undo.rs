@@ -80,8 +80,8 @@ impl DictionaryEntries {
         }
     }
 
-    /// Prepares [`put_back`](Self::put_back): saves the tags of these entries. Machine code saves the
-    /// entries themselves, as many as `saved`.
+    /// Prepares [`put_back`](Self::put_back): makes room for `saved` entries, which machine code saves
+    /// itself, and saves the tags of the `tagged` ones.
     #[inline]
     pub(crate) fn keep(&mut self, saved: usize, tagged: &[u32]) {
         let Undo { entries, tags, texts } = &mut self.undo;

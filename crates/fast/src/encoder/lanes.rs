@@ -34,8 +34,8 @@ impl<const N: usize> PreviousLanes<'_, N> {
 #[derive(Clone, Debug)]
 pub(super) struct LastLanes {
     state: LaneState,
-    /// The lanes are merged from several entries, because the last one lacks deltas, which keep their
-    /// previous value.
+    /// The lanes are merged from several entries. The last entry omits deltas; their previous values come
+    /// from before it.
     is_merged: bool,
     words: Words,
 }

@@ -26,7 +26,7 @@ pub(crate) enum ViewKind {
 /// Read instruction of one field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldView {
-    /// Content if the presence bit is set, and if it is not: absent, or what needs no bit.
+    /// `[present, absent]`: how to read the field if its presence bit is set, and if not.
     pub kinds: [ViewKind; 2],
     /// The presence bit in its byte; mandatory fields have one too.
     pub mask: u8,

@@ -1,7 +1,7 @@
 //! Strings of more than seven bytes, with room after them.
 //!
-//! Strings are copied in pieces of fixed size, which takes no call and no branch on the length. What is
-//! written next overwrites the surplus.
+//! Strings are copied in pieces of fixed size, without a call of `memcpy` or a branch on the length. What
+//! is written next overwrites the surplus.
 
 use super::growth::Growth;
 

@@ -194,8 +194,9 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
         }
     }
 
-    /// Restores what [`save`](Self::save) saved; if nothing was, because nothing was assigned or the
-    /// message resets, resets every dictionary.
+    /// Restores what [`save`](Self::save) saved; if nothing was, resets every dictionary. Nothing is saved
+    /// if nothing was assigned, if the message resets, or for a message inside a dynamic reference: then
+    /// the outermost message, which fails as well, does this afterwards, for all entries.
     #[cold]
     #[inline(never)]
     pub fn put_back<const FROM: usize, const LEN: usize>(&mut self, is_saved: bool) {

@@ -22,7 +22,7 @@ pub(in crate::decoder) struct JitEngine {
 pub(super) struct TemplateSuccess {
     /// Messages decoded without machine code.
     heat: u32,
-    /// Back-off of plain code, where the tree decodes its messages instead.
+    /// Back-off of plain code: strikes count messages that the tree then decoded.
     pub(super) plain: Habit,
     /// Back-off of the tree, where the operations decode its messages.
     pub(super) tree: Habit,

@@ -35,8 +35,8 @@ impl TemplateReader<'_> {
             .collect()
     }
 
-    /// Returns the first child with one of these names, and reports a second one. `kind` is what
-    /// they are called in the message.
+    /// Returns the first child with one of these names, and reports a second one. `kind`: their
+    /// name in the error.
     pub(super) fn sole_child<'n>(
         &mut self,
         parent: Node<'n>,

@@ -65,7 +65,8 @@ impl<'f> CodeFlow<'f> for TreeEmitter<'_, 'f> {
 }
 
 impl TreeEmitter<'_, '_> {
-    /// Saves these entries, unless they need not be restored.
+    /// Saves these entries, unless they need not be restored. The vector accesses are unaligned: entries
+    /// have an alignment of four bytes.
     pub(super) fn save(&mut self, entries: &[u32]) {
         let saved = self.load_call(offset_of!(TreeCall<'_>, saved));
         let (save, decode) = (self.block(), self.block());

@@ -18,9 +18,10 @@ use std::ptr::null;
 const STOP: u8 = 0x80;
 /// Strings of up to this many bytes are copied as this many bytes, without a call.
 pub(super) const MIDDLE_BYTES: usize = 32;
-/// Room for such a string, and for copying it from there in the same way.
+/// Writable bytes that a string of up to [`MIDDLE_BYTES`] needs: as many for itself, and as many more
+/// because a copy of it reads so far beyond its end.
 const ROOM_BYTES: usize = 2 * MIDDLE_BYTES;
-/// Longer strings are copied by a call.
+/// Strings of up to this many bytes are copied in pieces of [`MIDDLE_BYTES`], longer ones by `memcpy`.
 const COPIED_BYTES: usize = 8 * MIDDLE_BYTES;
 
 /// The word of a long string has its start in the lower half and its length above.
@@ -46,21 +47,22 @@ pub(super) struct TextField {
 pub(super) struct TreeTexts<'t> {
     /// Position in the message's strings at which compiled code writes the next one.
     pub at: *mut u8,
-    /// Last such position at which it may write a string of at most [`MIDDLE_BYTES`] bytes, as this many
-    /// bytes; [`ROOM_BYTES`] are writable there. Null if it may not.
+    /// Largest `at` at which compiled code may write [`MIDDLE_BYTES`]; [`ROOM_BYTES`] of capacity follow.
+    /// Null if it may not write any.
     pub at_max: *mut u8,
     /// Start of the message's strings.
     pub base: *const u8,
     /// End of the readable bytes.
     pub end: *const u8,
+    /// Entries of the dictionary: a pointer, because compiled code has one to the same entries.
     pub entries: *mut [DictionaryEntry],
     pub buffers: &'t mut [Vec<u8>],
     /// Stamp of an assigned entry.
     pub epoch: u32,
     /// Saves overwritten long values of entries; `None` if nothing is to be restored.
     pub undo: Option<&'t mut TextUndo>,
-    /// Long strings of the message. Those that compiled code wrote since [`offer`](Self::offer) are
-    /// behind its length.
+    /// Long strings of the message. Compiled code appends beyond the length; [`collect`](Self::collect)
+    /// sets the length.
     pub bytes: &'t mut Vec<u8>,
     pub string_max: usize,
     /// Bytes that the message's long strings may have after those in `bytes`; at most `u32::MAX` in all.
@@ -102,7 +104,7 @@ impl TextField {
 /// # Safety
 /// `call` is that of the calling code; its pointers are valid and not in use elsewhere. `field` is
 /// one of its fields. `start` is at or before `call.texts.end`, and the bytes between are readable.
-/// `out` is writable.
+/// `out` is writable. The calling code has kept the contract of [`TreeTexts::collect`].
 pub(super) unsafe extern "sysv64" fn read_text(
     call: *mut TreeCall<'_>,
     field: *const TextField,
@@ -149,7 +151,9 @@ pub(super) unsafe extern "sysv64" fn copy_text(
 /// Assigns a string of eight to [`MIDDLE_BYTES`] bytes to the entry of a field.
 ///
 /// # Safety
-/// As for [`read_text`]; `start` is the string's first byte, and [`ROOM_BYTES`] are readable there.
+/// `call` and `field` as for [`read_text`]. `start` is `call.texts.at` before the string, at most `at_max`:
+/// [`ROOM_BYTES`] of the message's spare capacity are readable there, and the compiled code has just
+/// written the first `len`.
 pub(super) unsafe extern "sysv64" fn assign_text(
     call: *mut TreeCall<'_>,
     field: *const TextField,
@@ -162,7 +166,7 @@ pub(super) unsafe extern "sysv64" fn assign_text(
     unsafe { texts.assign(field, TextPart { start, len, readable: ROOM_BYTES }) };
 }
 
-/// Bytes of a string, and of what follows.
+/// A string and the readable bytes after it.
 #[derive(Clone, Copy)]
 struct TextPart {
     start: *const u8,
@@ -172,7 +176,7 @@ struct TextPart {
 }
 
 impl TextPart {
-    /// Nothing; it is copied as other short parts are, without a branch.
+    /// The empty part. It has readable bytes, so it takes the same path as short parts.
     const EMPTY: Self = Self { start: [0; MIDDLE_BYTES].as_ptr(), len: 0, readable: MIDDLE_BYTES };
 
     /// Returns the first `len` bytes of a slice, all of which can be read.
@@ -212,7 +216,8 @@ impl TextPart {
             // SAFETY: as promised.
             return unsafe { self.start.copy_to_nonoverlapping(to, self.len) };
         }
-        // SAFETY: this chunk, and the last below, ends at most `MIDDLE_BYTES` beyond `len`.
+        // SAFETY: each chunk begins within `len` or at 0, so it ends at most `MIDDLE_BYTES` beyond `len`.
+        // As many bytes more are readable, by the test above, and writable, as promised.
         unsafe { self.start.copy_to_nonoverlapping(to, MIDDLE_BYTES) };
         if self.len > MIDDLE_BYTES {
             // SAFETY: likewise.
@@ -392,7 +397,8 @@ impl TreeTexts<'_> {
     /// that, and in the message. The part in the middle is from the stream.
     ///
     /// # Safety
-    /// As for [`entry`](Self::entry) and [`TextPart::copy_to`].
+    /// As for [`entry`](Self::entry) and, from the parts, [`TextPart::copy_to`]. No part is in `self.bytes`,
+    /// which may move; compiled code has kept the contract of [`collect`](Self::collect).
     unsafe fn joined(&mut self, field: &TextField, parts: [TextPart; 3]) -> Option<Word> {
         let [front, value, back] = parts;
         let len = front.len + value.len + back.len;
@@ -422,18 +428,19 @@ impl TreeTexts<'_> {
             }
             return Some(word);
         }
-        // SAFETY: compiled code promises it.
+        // SAFETY: as promised: compiled code has written all bytes up to `at`, at most 32 beyond `at_max`.
         unsafe { self.collect() };
         self.left = self.left.checked_sub(len)?;
         let start = self.bytes.len();
         self.bytes.reserve(len + ROOM_BYTES);
         let mut end = start;
         for part in parts {
-            // SAFETY: as promised; there is room for all parts and `MIDDLE_BYTES` more.
+            // SAFETY: as promised; `reserve` made room for all parts and `ROOM_BYTES` more, and a copy
+            // ends at most `MIDDLE_BYTES` after its part.
             unsafe { part.copy_to(self.bytes.as_mut_ptr().add(end)) };
             end += part.len;
         }
-        // SAFETY: the parts are initialized, and in the capacity.
+        // SAFETY: the parts are initialized, so all bytes up to `end` are, and in the capacity.
         unsafe { self.bytes.set_len(end) };
         if let Some(stop) = stop {
             self.bytes[start + stop] &= !STOP;
@@ -443,7 +450,7 @@ impl TreeTexts<'_> {
         }
         if is_stored {
             let part = TextPart::buffer(self.bytes).without_first(start)?;
-            // SAFETY: as promised; the part is in the message.
+            // SAFETY: as promised; the part is in `self.bytes`, so in no buffer of the dictionary.
             unsafe { self.assign(field, part) }?;
         }
         self.put(field, start)
@@ -452,7 +459,8 @@ impl TreeTexts<'_> {
     /// Assigns a long string to the entry of a field.
     ///
     /// # Safety
-    /// As for [`entry`](Self::entry) and [`TextPart::copy_to`]; the part is not in the entry's buffer.
+    /// As for [`entry`](Self::entry) and, from the part, [`TextPart::copy_to`]. The part is neither in the
+    /// entry's buffer nor in the spare with which `undo` swaps it.
     #[inline(always)]
     unsafe fn assign(&mut self, field: &TextField, part: TextPart) -> Option<()> {
         if let Some(undo) = &mut self.undo {
@@ -461,7 +469,8 @@ impl TreeTexts<'_> {
         let buffer = self.buffers.get_mut(field.buffer as usize)?;
         buffer.clear();
         buffer.reserve(part.len + MIDDLE_BYTES);
-        // SAFETY: as promised; there is room. The part is initialized.
+        // SAFETY: as promised; `reserve` made room for the part and `MIDDLE_BYTES` more. The part is
+        // initialized.
         unsafe {
             part.copy_to(buffer.as_mut_ptr());
             buffer.set_len(part.len);
@@ -489,15 +498,16 @@ impl TreeTexts<'_> {
     /// Copies the long value of an entry to the message.
     ///
     /// # Safety
-    /// As for [`entry`](Self::entry).
+    /// As for [`copy_text`].
     unsafe fn copied(&mut self, field: &TextField) -> Option<Word> {
         let part = TextPart::buffer(self.buffers.get(field.buffer as usize)?);
-        // SAFETY: compiled code promises it.
+        // SAFETY: as promised: compiled code has written all bytes up to `at`, at most 32 beyond `at_max`.
         unsafe { self.collect() };
         self.left = self.left.checked_sub(part.len)?;
         let start = self.bytes.len();
         self.bytes.reserve(part.len + ROOM_BYTES);
-        // SAFETY: the part is in the dictionary and initialized; there is room.
+        // SAFETY: the part is initialized and in the dictionary, not in `bytes`; `reserve` made room for it
+        // and `ROOM_BYTES` more.
         unsafe {
             part.copy_to(self.bytes.as_mut_ptr().add(start));
             self.bytes.set_len(start + part.len);

@@ -28,7 +28,8 @@ use segment::{WORDS_BEHIND, is_text, ops_of};
 use std::mem::offset_of;
 use std::ptr::{null, null_mut};
 
-/// Longer input from a stream is not copied, since it mostly ends with an incomplete message.
+/// A stream's input is not decoded a second time from a copy if it is longer, since it mostly ends with an
+/// incomplete message.
 const COPIED_MAX: usize = 2048;
 /// Most dictionary entries that the code can address.
 const ENTRIES_MAX: usize = 1 << 24;
@@ -240,8 +241,8 @@ impl JitCompiler {
 
 impl TreeFunction {
     /// Decodes a message within the first `len` bytes, that begins at `position`, after its presence
-    /// map and template id. If the code bails out, the entries are restored; if they are fresh,
-    /// nothing was assigned since a reset.
+    /// map and template id. If the code bails out, the entries are restored. `is_fresh`: nothing was
+    /// assigned since a reset, so they are restored by another reset.
     fn decode(
         &self,
         (window, len): (&[u8], usize),
@@ -298,9 +299,9 @@ impl TreeFunction {
         // record, which is in the first `self.record_words` words, and to entries after it that end before
         // `words_max`. It reads and writes entries of the dictionary, and their tags, below
         // `self.entries_min`. Unless they are fresh, it saves as many entries as `keep` has made room for.
-        // It writes strings of the message behind `call.texts.at`, while that is at most `at_max`. It passes
-        // `call` to the functions of `helper`, with a field of `self.texts`, a position that it has reached in
-        // `window`, and a word of the message. The targets of `call` are borrowed until after the call; the
+        // It writes strings of the message at `call.texts.at`, 32 bytes each, while that is at most `at_max`:
+        // `offer` left 64 bytes of capacity there. It passes `call` to the functions of `helper`, with a field
+        // of `self.texts`, a position that it has reached in `window`, and a word of the message. The targets of `call` are borrowed until after the call; the
         // code itself accesses only the entries, tags and saved entries among them and the spare room of
         // `bytes`, and none of them while a helper function runs. The memory of the code lives as long as `self`,
         // which is in the same `CompiledCode`.
@@ -370,7 +371,7 @@ impl Decoder {
         let mut outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
         let may_copy = !is_ahead && is_in_place && (!STREAM || len <= COPIED_MAX);
         if may_copy && matches!(outcome, TreeOutcome::NearEnd) {
-            // Fresh entries were restored by a reset: homes are left in the new epoch, too.
+            // `decode` restored fresh entries by a reset, which began an epoch: mark the homes as left in it.
             dictionary.leave_some(&self.program, &tree.homes);
             let window = self.jit.tail.padded(bytes, REACH);
             outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
