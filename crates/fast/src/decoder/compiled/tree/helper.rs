@@ -500,6 +500,9 @@ impl TreeTexts<'_> {
     /// # Safety
     /// As for [`copy_text`].
     unsafe fn copied(&mut self, field: &TextField) -> Option<Word> {
+        if field.is_discarded {
+            return Some([0; 8]);
+        }
         let part = TextPart::buffer(self.buffers.get(field.buffer as usize)?);
         // SAFETY: as promised: compiled code has written all bytes up to `at`, at most 32 beyond `at_max`.
         unsafe { self.collect() };

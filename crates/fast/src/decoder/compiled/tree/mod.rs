@@ -256,16 +256,16 @@ impl TreeFunction {
         let Some(words_max) = words.len().checked_sub(WORDS_BEHIND) else {
             return TreeOutcome::Declined;
         };
-        if position > last || words_max < self.record_words {
+        if position > last {
+            return TreeOutcome::NearEnd;
+        }
+        if words_max < self.record_words || dictionary.parts().entries.len() < self.entries_min {
             return TreeOutcome::Declined;
         }
         if !is_fresh {
             dictionary.keep(self.entries.len(), &self.tagged);
         }
         let parts = dictionary.parts();
-        if parts.entries.len() < self.entries_min {
-            return TreeOutcome::Declined;
-        }
         let (entries, epoch) = (parts.entries as *mut DictionaryEntry, u64::from(parts.epoch));
         let limits = room.limits;
         bytes.clear();

@@ -92,9 +92,7 @@ impl TreeEmitter<'_, '_> {
         self.branch(stops, short, long);
         self.b.switch_to_block(long);
         let was_aside = self.set_aside(true);
-        if !op.discard {
-            self.middle(fields, op, kept);
-        }
+        self.middle(fields, op, kept);
         self.read_by_function(fields, op, absent, kept);
         self.set_aside(was_aside);
 
@@ -144,15 +142,9 @@ impl TreeEmitter<'_, '_> {
         let last = self.b.ins().band_imm(last, 0x7f);
         let last_at = self.b.ins().iadd(at, stop);
         self.b.ins().istore8(HEAD, last, last_at, 0);
-        let end = self.b.ins().iadd(at, len);
-        self.store_call(TEXTS + offset_of!(TreeTexts<'_>, at), end);
-        let base = self.load_call(TEXTS + offset_of!(TreeTexts<'_>, base));
-        let start = self.b.ins().isub(at, base);
-        let length = self.b.ins().ishl_imm(len, i64::from(LONG_LENGTH_SHIFT));
-        let place = self.b.ins().bor(start, length);
-        let mark = self.constant(u64::from(OUTSIDE) << LENGTH_SHIFT);
-        let word = self.b.ins().bor(place, mark);
-        self.store(fields, op, 0, word);
+        if !op.discard {
+            self.keep_middle(fields, op, at, len);
+        }
         let after = self.b.ins().iadd(position, len);
         self.b.def_var(self.position, after);
         if op.operator == OperatorKind::Copy {
@@ -162,6 +154,20 @@ impl TreeEmitter<'_, '_> {
         }
         self.jump(kept);
         self.b.switch_to_block(other);
+    }
+
+    /// Adds `len` bytes that were written at `at` to the message's strings, and stores their place in the
+    /// record. The next string overwrites the bytes of a discarded field.
+    fn keep_middle(&mut self, fields: &SegmentFields<'_>, op: &Op, at: Value, len: Value) {
+        let end = self.b.ins().iadd(at, len);
+        self.store_call(TEXTS + offset_of!(TreeTexts<'_>, at), end);
+        let base = self.load_call(TEXTS + offset_of!(TreeTexts<'_>, base));
+        let start = self.b.ins().isub(at, base);
+        let length = self.b.ins().ishl_imm(len, i64::from(LONG_LENGTH_SHIFT));
+        let place = self.b.ins().bor(start, length);
+        let mark = self.constant(u64::from(OUTSIDE) << LENGTH_SHIFT);
+        let word = self.b.ins().bor(place, mark);
+        self.store(fields, op, 0, word);
     }
 
     /// Emits default without a value in the stream; ends the block.
