@@ -1,10 +1,11 @@
 //! Emits the functions that decode.
 
 use crate::integer::IntegerShape;
-use crate::module::Module;
+use crate::module::{EntrySlot, Module};
 use crate::operation::FieldScene;
 use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
-use crate::shape::{MapMode, StructMember, StructShape, field_bits, is_constant};
+use crate::shape::{MapMode, Root, StructMember, StructShape, field_bits, is_constant};
+use tickwire_fast::rt::ValueKind;
 use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
@@ -26,7 +27,7 @@ impl<'p> Module<'p> {
     fn root_functions(&self, shape: &StructShape<'p>, fields: &str) -> String {
         let Some(root) = &shape.root else { return String::new() };
         let function = self.function(shape);
-        let (from, len) = self.saved_words(root.template, root.is_dynamic);
+        let range = self.saved_range(root);
         let state = self.state_type();
         let name = &shape.name;
         let map_type = if self.has_wide() { "InputCursor<'b, K>" } else { "u64" };
@@ -63,12 +64,12 @@ impl<'p> Module<'p> {
                 "if K::HAS_FORMS && state.is_warm::<{entry}, {count}>() {{
                     {}
                 }}\n",
-                saved(is_saved, from, len, &call("::<K, Warm>"), "return end;")
+                saved(is_saved, &range, &call("::<K, Warm>"), "return end;")
             );
         }
         body.push_str("let is_fresh = state.take_fresh();\n");
         let call = call(if warm.is_some() { "::<K, Unknown>" } else { "" });
-        body.push_str(&saved(&format!("!({is_forgotten})"), from, len, &call, "end"));
+        body.push_str(&saved(&format!("!({is_forgotten})"), &range, &call, "end"));
         let generics = generics(warm.is_some());
         let segment = segment_of(name, &format!("{map}: {map_type}"), map_type, name, &body);
         format!(
@@ -172,24 +173,31 @@ impl<'p> Module<'p> {
         format!("decode_{}", crate::names::snake(&shape.name).trim_end_matches('_'))
     }
 
-    /// Returns the words that the messages of a template may change: the first, and how many.
-    pub(crate) fn saved_words(&self, template: usize, is_dynamic: bool) -> (usize, usize) {
-        if is_dynamic {
-            return (0, self.words);
-        }
-        let (mut from, mut to) = (usize::MAX, 0);
-        self.plan.templates[template].body.for_each(&mut |operation| {
+    /// Returns what the messages of a template may change, as generic arguments: the first word and how
+    /// many, the first entry and how many.
+    pub(crate) fn saved_range(&self, root: &Root) -> String {
+        let (mut words, mut entries) = ((usize::MAX, 0), (usize::MAX, 0));
+        let mut add = |slot: usize, of: &EntrySlot| {
+            let is_scaled = of.kinds.iter().any(|(_, kind)| *kind == ValueKind::Scaled);
+            let end = of.word + if is_scaled { 2 } else { 1 };
+            words = (words.0.min(of.word), words.1.max(end));
+            entries = (entries.0.min(slot), entries.1.max(slot + 1));
+        };
+        self.plan.templates[root.template].body.for_each(&mut |operation| {
             if let Some(slot) = self.slot_index(operation) {
-                let slot = &self.slots[slot];
-                let scaled = slot
-                    .kinds
-                    .iter()
-                    .any(|(_, kind)| *kind == tickwire_fast::rt::ValueKind::Scaled);
-                from = from.min(slot.word);
-                to = to.max(slot.word + if scaled { 2 } else { 1 });
+                add(slot, &self.slots[slot]);
             }
         });
-        if from < to { (from, to - from) } else { (0, 0) }
+        if root.is_dynamic {
+            words = (0, self.words);
+        }
+        // A reset changes the states of all entries.
+        if root.is_dynamic || root.reset {
+            entries = (0, self.slots.len());
+        }
+        let [(word, words), (entry, entries)] =
+            [words, entries].map(|(from, to)| (from.min(to), to - from.min(to)));
+        format!("{word}, {words}, {entry}, {entries}")
     }
 
     /// True if a template has a dynamic reference. Then messages may be nested in others, and only the
@@ -539,14 +547,15 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
     }
 }
 
-/// Returns the statements of a call that may change `len` words from word `from` on; they are
-/// restored if it fails. If `is_saved` is false, a failure resets all dictionaries.
-pub(crate) fn saved(is_saved: &str, from: usize, len: usize, call: &str, result: &str) -> String {
+/// Returns the statements of a call that may change the entries of `range`
+/// ([`saved_range`](Module::saved_range)); they are restored if it fails. If `is_saved` is false, a failure
+/// resets all dictionaries.
+pub(crate) fn saved(is_saved: &str, range: &str, call: &str, result: &str) -> String {
     format!(
         "let is_saved = {is_saved};
-        if is_saved {{ state.save::<{from}, {len}>(); }}
+        if is_saved {{ state.save::<{range}>(); }}
         let end = {call};
-        if end.is_none() {{ state.put_back::<{from}, {len}>(is_saved); }}
+        if end.is_none() {{ state.put_back::<{range}>(is_saved); }}
         {result}"
     )
 }

@@ -116,7 +116,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let number = module.roots.iter().position(|of| *of == index).unwrap_or_default();
         let id = module.plan.templates[root.template].template.id.map_or(0, |id| id.0);
         let function = module.encode_name(shape);
-        let (from, len) = module.saved_words(root.template, root.is_dynamic);
+        let range = module.saved_range(root);
         let reset = match root.reset {
             true => "if x.obeys_reset() { state.reset_values(); }\n",
             false => "",
@@ -130,7 +130,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let is_saved = if module.has_references() { "!x.is_nested()" } else { "true" };
         let (run, expect) = match self.longest() {
             Some(bytes) => (call, format!("o.expect_room({bytes})?;\n")),
-            None => (saved(is_saved, from, len, &call, "end"), String::new()),
+            None => (saved(is_saved, &range, &call, "end"), String::new()),
         };
         let outgoing = outgoing_of(&shape.name, &run);
         format!(

@@ -3,7 +3,7 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
@@ -1277,11 +1277,11 @@ impl DecodeSegment for MdIncRefresh81 {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 8>();
+            state.save::<0, 8, 0, 8>();
         }
         let end = decode_md_inc_refresh81_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 8>(is_saved);
+            state.put_back::<0, 8, 0, 8>(is_saved);
         }
         end
     }
@@ -1596,11 +1596,11 @@ impl DecodeSegment for MdIncRefresh84 {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<8, 7>();
+            state.save::<8, 7, 8, 7>();
         }
         let end = decode_md_inc_refresh84_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<8, 7>(is_saved);
+            state.put_back::<8, 7, 8, 7>(is_saved);
         }
         end
     }
@@ -1989,11 +1989,11 @@ impl DecodeSegment for MdIncRefresh109 {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<15, 9>();
+            state.save::<15, 9, 15, 9>();
         }
         let end = decode_md_inc_refresh109_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<15, 9>(is_saved);
+            state.put_back::<15, 9, 15, 9>(is_saved);
         }
         end
     }
@@ -2195,11 +2195,11 @@ impl EncodeSegment for MdIncRefresh81 {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 8>();
+            state.save::<0, 8, 0, 8>();
         }
         let end = encode_md_inc_refresh81_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 8>(is_saved);
+            state.put_back::<0, 8, 0, 8>(is_saved);
         }
         end
     }
@@ -2373,11 +2373,11 @@ impl EncodeSegment for MdIncRefresh84 {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<8, 7>();
+            state.save::<8, 7, 8, 7>();
         }
         let end = encode_md_inc_refresh84_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<8, 7>(is_saved);
+            state.put_back::<8, 7, 8, 7>(is_saved);
         }
         end
     }
@@ -2575,11 +2575,11 @@ impl EncodeSegment for MdIncRefresh109 {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<15, 9>();
+            state.save::<15, 9, 15, 9>();
         }
         let end = encode_md_inc_refresh109_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<15, 9>(is_saved);
+            state.put_back::<15, 9, 15, 9>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/fast-generated/templates/complex.xml -o crates/fast-generated/src/complex.rs"
 );
 #[allow(unused_imports)]
@@ -976,11 +976,11 @@ impl DecodeSegment for MarketData {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1091,11 +1091,11 @@ impl DecodeSegment for QuoteRequest {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_quote_request_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1152,11 +1152,11 @@ impl DecodeSegment for Done {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_done_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1347,11 +1347,11 @@ impl EncodeSegment for MarketData {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1437,11 +1437,11 @@ impl EncodeSegment for QuoteRequest {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_quote_request_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }

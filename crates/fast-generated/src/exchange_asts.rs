@@ -3,7 +3,7 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
@@ -1534,11 +1534,11 @@ impl DecodeSegment for Orders {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 12>();
+            state.save::<0, 12, 0, 9>();
         }
         let end = decode_orders_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 12>(is_saved);
+            state.put_back::<0, 12, 0, 9>(is_saved);
         }
         end
     }
@@ -1761,11 +1761,11 @@ impl DecodeSegment for Statistics {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 18>();
+            state.save::<0, 18, 0, 14>();
         }
         let end = decode_statistics_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 18>(is_saved);
+            state.put_back::<0, 18, 0, 14>(is_saved);
         }
         end
     }
@@ -1889,11 +1889,11 @@ impl DecodeSegment for Definition {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<2, 20>();
+            state.save::<2, 20, 2, 16>();
         }
         let end = decode_definition_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<2, 20>(is_saved);
+            state.put_back::<2, 20, 2, 16>(is_saved);
         }
         end
     }
@@ -2183,11 +2183,11 @@ impl EncodeSegment for Orders {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 12>();
+            state.save::<0, 12, 0, 9>();
         }
         let end = encode_orders_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 12>(is_saved);
+            state.put_back::<0, 12, 0, 9>(is_saved);
         }
         end
     }
@@ -2369,11 +2369,11 @@ impl EncodeSegment for Statistics {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 18>();
+            state.save::<0, 18, 0, 14>();
         }
         let end = encode_statistics_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 18>(is_saved);
+            state.put_back::<0, 18, 0, 14>(is_saved);
         }
         end
     }
@@ -2483,11 +2483,11 @@ impl EncodeSegment for Definition {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<2, 20>();
+            state.save::<2, 20, 2, 16>();
         }
         let end = encode_definition_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<2, 20>(is_saved);
+            state.put_back::<2, 20, 2, 16>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
@@ -1297,11 +1297,11 @@ impl DecodeSegment for IncrementalRefresh {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 11>();
+            state.save::<0, 11, 0, 11>();
         }
         let end = decode_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 11>(is_saved);
+            state.put_back::<0, 11, 0, 11>(is_saved);
         }
         end
     }
@@ -1566,11 +1566,11 @@ impl DecodeSegment for SecurityList {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<2, 16>();
+            state.save::<2, 16, 2, 16>();
         }
         let end = decode_security_list_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<2, 16>(is_saved);
+            state.put_back::<2, 16, 2, 16>(is_saved);
         }
         end
     }
@@ -1814,11 +1814,11 @@ impl EncodeSegment for IncrementalRefresh {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 11>();
+            state.save::<0, 11, 0, 11>();
         }
         let end = encode_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 11>(is_saved);
+            state.put_back::<0, 11, 0, 11>(is_saved);
         }
         end
     }
@@ -2029,11 +2029,11 @@ impl EncodeSegment for SecurityList {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<2, 16>();
+            state.save::<2, 16, 2, 16>();
         }
         let end = encode_security_list_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<2, 16>(is_saved);
+            state.put_back::<2, 16, 2, 16>(is_saved);
         }
         end
     }

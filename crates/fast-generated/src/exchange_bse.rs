@@ -3,7 +3,7 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
@@ -986,11 +986,11 @@ impl DecodeSegment for PacketHeader {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_packet_header_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1032,11 +1032,11 @@ impl DecodeSegment for Reset {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 24>();
         }
         let end = decode_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 24>(is_saved);
         }
         end
     }
@@ -1349,11 +1349,11 @@ impl DecodeSegment for DepthIncremental {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 15>();
+            state.save::<0, 15, 0, 14>();
         }
         let end = decode_depth_incremental_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 15>(is_saved);
+            state.put_back::<0, 15, 0, 14>(is_saved);
         }
         end
     }
@@ -1625,11 +1625,11 @@ impl DecodeSegment for DepthSnapshot {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<1, 25>();
+            state.save::<1, 25, 1, 22>();
         }
         let end = decode_depth_snapshot_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<1, 25>(is_saved);
+            state.put_back::<1, 25, 1, 22>(is_saved);
         }
         end
     }
@@ -1773,28 +1773,28 @@ impl DecodeSegment for InstrumentStateChange {
         if K::HAS_FORMS && state.is_warm::<0, 24>() {
             let is_saved = true;
             if is_saved {
-                state.save::<0, 27>();
+                state.save::<0, 27, 0, 24>();
             }
             let end = decode_instrument_state_change_fields::<
                 K,
                 Warm,
             >(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<0, 27>(is_saved);
+                state.put_back::<0, 27, 0, 24>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 27>();
+            state.save::<0, 27, 0, 24>();
         }
         let end = decode_instrument_state_change_fields::<
             K,
             Unknown,
         >(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 27>(is_saved);
+            state.put_back::<0, 27, 0, 24>(is_saved);
         }
         end
     }
@@ -1899,11 +1899,11 @@ impl EncodeSegment for PacketHeader {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2130,11 +2130,11 @@ impl EncodeSegment for DepthIncremental {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 15>();
+            state.save::<0, 15, 0, 14>();
         }
         let end = encode_depth_incremental_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 15>(is_saved);
+            state.put_back::<0, 15, 0, 14>(is_saved);
         }
         end
     }
@@ -2352,11 +2352,11 @@ impl EncodeSegment for DepthSnapshot {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<1, 25>();
+            state.save::<1, 25, 1, 22>();
         }
         let end = encode_depth_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<1, 25>(is_saved);
+            state.put_back::<1, 25, 1, 22>(is_saved);
         }
         end
     }
@@ -2464,11 +2464,11 @@ impl EncodeSegment for InstrumentStateChange {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 27>();
+            state.save::<0, 27, 0, 24>();
         }
         let end = encode_instrument_state_change_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 27>(is_saved);
+            state.put_back::<0, 27, 0, 24>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
@@ -1009,11 +1009,11 @@ impl DecodeSegment for MdIncrementalRefresh {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1296,7 +1296,7 @@ impl DecodeSegment for MdSnapshotFullRefresh {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<9, 5>();
+            state.save::<9, 5, 9, 5>();
         }
         let end = decode_md_snapshot_full_refresh_fields(
             c,
@@ -1307,7 +1307,7 @@ impl DecodeSegment for MdSnapshotFullRefresh {
             is_fresh,
         );
         if end.is_none() {
-            state.put_back::<9, 5>(is_saved);
+            state.put_back::<9, 5, 9, 5>(is_saved);
         }
         end
     }
@@ -1562,11 +1562,11 @@ impl EncodeSegment for MdIncrementalRefresh {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = encode_md_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1698,11 +1698,11 @@ impl EncodeSegment for MdSnapshotFullRefresh {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<9, 5>();
+            state.save::<9, 5, 9, 5>();
         }
         let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<9, 5>(is_saved);
+            state.put_back::<9, 5, 9, 5>(is_saved);
         }
         end
     }

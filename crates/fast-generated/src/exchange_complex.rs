@@ -3,7 +3,7 @@
 // Signature of the template set: 8d000ae71c6f06152304aa76a3ed282943adbb1aa03a2db5791731dee338edcf
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/complex.xml -o crates/fast-generated/src/exchange_complex.rs"
 );
 #[allow(unused_imports)]
@@ -976,11 +976,11 @@ impl DecodeSegment for MarketData {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1091,11 +1091,11 @@ impl DecodeSegment for QuoteRequest {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 9>();
         }
         let end = decode_quote_request_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 9>(is_saved);
         }
         end
     }
@@ -1155,11 +1155,11 @@ impl DecodeSegment for Done {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_done_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1350,11 +1350,11 @@ impl EncodeSegment for MarketData {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1440,11 +1440,11 @@ impl EncodeSegment for QuoteRequest {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 9>();
         }
         let end = encode_quote_request_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 9>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
@@ -1461,11 +1461,11 @@ impl DecodeSegment for MdIncrementalRefresh {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 11>();
+            state.save::<0, 11, 0, 11>();
         }
         let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 11>(is_saved);
+            state.put_back::<0, 11, 0, 11>(is_saved);
         }
         end
     }
@@ -1761,7 +1761,7 @@ impl DecodeSegment for MdSnapshotFullRefresh {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<11, 6>();
+            state.save::<11, 6, 11, 6>();
         }
         let end = decode_md_snapshot_full_refresh_fields(
             c,
@@ -1772,7 +1772,7 @@ impl DecodeSegment for MdSnapshotFullRefresh {
             is_fresh,
         );
         if end.is_none() {
-            state.put_back::<11, 6>(is_saved);
+            state.put_back::<11, 6, 11, 6>(is_saved);
         }
         end
     }
@@ -1863,11 +1863,11 @@ impl DecodeSegment for SecurityStatus {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_security_status_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1914,11 +1914,11 @@ impl DecodeSegment for TradingSessionStatus {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_trading_session_status_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1986,11 +1986,11 @@ impl DecodeSegment for SecurityDefinition {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_security_definition_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2053,11 +2053,11 @@ impl DecodeSegment for SequenceReset {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_sequence_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2100,11 +2100,11 @@ impl DecodeSegment for Heartbeat {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_heartbeat_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2277,11 +2277,11 @@ impl EncodeSegment for MdIncrementalRefresh {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 11>();
+            state.save::<0, 11, 0, 11>();
         }
         let end = encode_md_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 11>(is_saved);
+            state.put_back::<0, 11, 0, 11>(is_saved);
         }
         end
     }
@@ -2422,11 +2422,11 @@ impl EncodeSegment for MdSnapshotFullRefresh {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<11, 6>();
+            state.save::<11, 6, 11, 6>();
         }
         let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<11, 6>(is_saved);
+            state.put_back::<11, 6, 11, 6>(is_saved);
         }
         end
     }
@@ -2484,11 +2484,11 @@ impl EncodeSegment for SecurityStatus {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_security_status_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2535,11 +2535,11 @@ impl EncodeSegment for TradingSessionStatus {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_trading_session_status_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2603,11 +2603,11 @@ impl EncodeSegment for SecurityDefinition {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_security_definition_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2673,11 +2673,11 @@ impl EncodeSegment for SequenceReset {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_sequence_reset_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2721,11 +2721,11 @@ impl EncodeSegment for Heartbeat {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_heartbeat_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }

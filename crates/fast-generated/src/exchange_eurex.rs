@@ -3,7 +3,7 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
@@ -1220,11 +1220,11 @@ impl DecodeSegment for PacketHeader {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_packet_header_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1266,11 +1266,11 @@ impl DecodeSegment for Reset {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 49>();
         }
         let end = decode_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 49>(is_saved);
         }
         end
     }
@@ -1569,11 +1569,11 @@ impl DecodeSegment for ProductSnapshot {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 25>();
+            state.save::<0, 25, 0, 20>();
         }
         let end = decode_product_snapshot_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 25>(is_saved);
+            state.put_back::<0, 25, 0, 20>(is_saved);
         }
         end
     }
@@ -2241,11 +2241,11 @@ impl DecodeSegment for InstrumentSnapshot {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 62>();
+            state.save::<0, 62, 0, 49>();
         }
         let end = decode_instrument_snapshot_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 62>(is_saved);
+            state.put_back::<0, 62, 0, 49>(is_saved);
         }
         end
     }
@@ -2506,11 +2506,11 @@ impl EncodeSegment for PacketHeader {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -2838,11 +2838,11 @@ impl EncodeSegment for ProductSnapshot {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 25>();
+            state.save::<0, 25, 0, 20>();
         }
         let end = encode_product_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 25>(is_saved);
+            state.put_back::<0, 25, 0, 20>(is_saved);
         }
         end
     }
@@ -3338,11 +3338,11 @@ impl EncodeSegment for InstrumentSnapshot {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 62>();
+            state.save::<0, 62, 0, 49>();
         }
         let end = encode_instrument_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 62>(is_saved);
+            state.put_back::<0, 62, 0, 49>(is_saved);
         }
         end
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
@@ -515,11 +515,11 @@ impl DecodeSegment for PacketHeader {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_packet_header_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -561,11 +561,11 @@ impl DecodeSegment for Reset {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 13>();
         }
         let end = decode_reset_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 13>(is_saved);
         }
         end
     }
@@ -889,11 +889,11 @@ impl DecodeSegment for DepthIncremental {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 16>();
+            state.save::<0, 16, 0, 13>();
         }
         let end = decode_depth_incremental_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 16>(is_saved);
+            state.put_back::<0, 16, 0, 13>(is_saved);
         }
         end
     }
@@ -965,11 +965,11 @@ impl EncodeSegment for PacketHeader {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }
@@ -1229,11 +1229,11 @@ impl EncodeSegment for DepthIncremental {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 16>();
+            state.save::<0, 16, 0, 13>();
         }
         let end = encode_depth_incremental_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 16>(is_saved);
+            state.put_back::<0, 16, 0, 13>(is_saved);
         }
         end
     }

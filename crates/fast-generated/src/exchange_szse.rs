@@ -3,7 +3,7 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
@@ -513,11 +513,11 @@ impl DecodeSegment for Snapshot {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 6>();
+            state.save::<0, 6, 0, 6>();
         }
         let end = decode_snapshot_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 6>(is_saved);
+            state.put_back::<0, 6, 0, 6>(is_saved);
         }
         end
     }
@@ -623,22 +623,22 @@ impl DecodeSegment for Order {
         if K::HAS_FORMS && state.is_warm::<1, 7>() {
             let is_saved = true;
             if is_saved {
-                state.save::<1, 7>();
+                state.save::<1, 7, 1, 7>();
             }
             let end = decode_order_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<1, 7>(is_saved);
+                state.put_back::<1, 7, 1, 7>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<1, 7>();
+            state.save::<1, 7, 1, 7>();
         }
         let end = decode_order_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<1, 7>(is_saved);
+            state.put_back::<1, 7, 1, 7>(is_saved);
         }
         end
     }
@@ -733,22 +733,22 @@ impl DecodeSegment for Trade {
         if K::HAS_FORMS && state.is_warm::<1, 7>() {
             let is_saved = true;
             if is_saved {
-                state.save::<1, 7>();
+                state.save::<1, 7, 1, 7>();
             }
             let end = decode_trade_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<1, 7>(is_saved);
+                state.put_back::<1, 7, 1, 7>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<1, 7>();
+            state.save::<1, 7, 1, 7>();
         }
         let end = decode_trade_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<1, 7>(is_saved);
+            state.put_back::<1, 7, 1, 7>(is_saved);
         }
         end
     }
@@ -909,11 +909,11 @@ impl EncodeSegment for Snapshot {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 6>();
+            state.save::<0, 6, 0, 6>();
         }
         let end = encode_snapshot_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 6>(is_saved);
+            state.put_back::<0, 6, 0, 6>(is_saved);
         }
         end
     }
@@ -991,11 +991,11 @@ impl EncodeSegment for Order {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<1, 7>();
+            state.save::<1, 7, 1, 7>();
         }
         let end = encode_order_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<1, 7>(is_saved);
+            state.put_back::<1, 7, 1, 7>(is_saved);
         }
         end
     }
@@ -1077,11 +1077,11 @@ impl EncodeSegment for Trade {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<1, 7>();
+            state.save::<1, 7, 1, 7>();
         }
         let end = encode_trade_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<1, 7>(is_saved);
+            state.put_back::<1, 7, 1, 7>(is_saved);
         }
         end
     }

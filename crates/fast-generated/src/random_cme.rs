@@ -3,7 +3,7 @@
 // Signature of the template set: bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/random-cme.xml -o crates/fast-generated/src/random_cme.rs"
 );
 #[allow(unused_imports)]
@@ -777,11 +777,11 @@ impl DecodeSegment for MarketData {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh || x.forgets());
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -1008,11 +1008,11 @@ impl EncodeSegment for MarketData {
     ) -> Option<OutputCursor<'o, K>> {
         let is_saved = true;
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }

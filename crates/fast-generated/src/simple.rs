@@ -3,7 +3,7 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    5,
+    6,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
@@ -413,22 +413,22 @@ impl DecodeSegment for Quote {
         if K::HAS_FORMS && state.is_warm::<0, 9>() {
             let is_saved = true;
             if is_saved {
-                state.save::<0, 9>();
+                state.save::<0, 9, 0, 9>();
             }
             let end = decode_quote_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<0, 9>(is_saved);
+                state.put_back::<0, 9, 0, 9>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 9>();
+            state.save::<0, 9, 0, 9>();
         }
         let end = decode_quote_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 9>(is_saved);
+            state.put_back::<0, 9, 0, 9>(is_saved);
         }
         end
     }
@@ -582,22 +582,22 @@ impl DecodeSegment for New {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let is_saved = true;
             if is_saved {
-                state.save::<0, 10>();
+                state.save::<0, 10, 0, 10>();
             }
             let end = decode_new_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<0, 10>(is_saved);
+                state.put_back::<0, 10, 0, 10>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 10>();
+            state.save::<0, 10, 0, 10>();
         }
         let end = decode_new_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 10>(is_saved);
+            state.put_back::<0, 10, 0, 10>(is_saved);
         }
         end
     }
@@ -771,22 +771,22 @@ impl DecodeSegment for Change {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let is_saved = true;
             if is_saved {
-                state.save::<0, 10>();
+                state.save::<0, 10, 0, 10>();
             }
             let end = decode_change_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<0, 10>(is_saved);
+                state.put_back::<0, 10, 0, 10>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 10>();
+            state.save::<0, 10, 0, 10>();
         }
         let end = decode_change_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 10>(is_saved);
+            state.put_back::<0, 10, 0, 10>(is_saved);
         }
         end
     }
@@ -960,22 +960,22 @@ impl DecodeSegment for Remove {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let is_saved = true;
             if is_saved {
-                state.save::<0, 10>();
+                state.save::<0, 10, 0, 10>();
             }
             let end = decode_remove_fields::<K, Warm>(c, map, state, out, x);
             if end.is_none() {
-                state.put_back::<0, 10>(is_saved);
+                state.put_back::<0, 10, 0, 10>(is_saved);
             }
             return end;
         }
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 10>();
+            state.save::<0, 10, 0, 10>();
         }
         let end = decode_remove_fields::<K, Unknown>(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 10>(is_saved);
+            state.put_back::<0, 10, 0, 10>(is_saved);
         }
         end
     }
@@ -1135,11 +1135,11 @@ impl DecodeSegment for Done {
         let is_fresh = state.take_fresh();
         let is_saved = !(is_fresh);
         if is_saved {
-            state.save::<0, 0>();
+            state.save::<0, 0, 0, 0>();
         }
         let end = decode_done_fields(c, map, state, out, x);
         if end.is_none() {
-            state.put_back::<0, 0>(is_saved);
+            state.put_back::<0, 0, 0, 0>(is_saved);
         }
         end
     }

@@ -122,6 +122,14 @@ struct SavedEntries<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
     tags: [u8; TAGS],
 }
 
+/// Copies `FROM..FROM + LEN` to the same place.
+#[inline(always)]
+fn copy_range<T: Copy, const FROM: usize, const LEN: usize>(from: &[T], to: &mut [T]) {
+    if let (Some(from), Some(to)) = (from.get(FROM..FROM + LEN), to.get_mut(FROM..FROM + LEN)) {
+        to.copy_from_slice(from);
+    }
+}
+
 impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
     ModuleState<WORDS, ENTRIES, TAGS>
 {
@@ -165,16 +173,14 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
         self.last_template = LastTemplate::Known(template as u32).word();
     }
 
-    /// Saves the data that a message may change: the words `FROM..FROM + LEN` and all states.
+    /// Saves the data that a message may change: the words `WORD..WORD + LEN`, the states of the entries
+    /// `ENTRY..ENTRY + COUNT`, and all tags.
     #[inline(always)]
-    pub fn save<const FROM: usize, const LEN: usize>(&mut self) {
-        let Self { words, saved, .. } = self;
-        if let (Some(words), Some(saved)) =
-            (words.get(FROM..FROM + LEN), saved.words.get_mut(FROM..FROM + LEN))
-        {
-            saved.copy_from_slice(words);
-        }
-        self.saved.states = self.states;
+    pub fn save<const WORD: usize, const LEN: usize, const ENTRY: usize, const COUNT: usize>(
+        &mut self,
+    ) {
+        copy_range::<_, WORD, LEN>(&self.words, &mut self.saved.words);
+        copy_range::<_, ENTRY, COUNT>(&self.states, &mut self.saved.states);
         self.saved.tags = self.tags;
     }
 
@@ -199,15 +205,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
     /// the outermost message, which fails as well, does this afterwards, for all entries.
     #[cold]
     #[inline(never)]
-    pub fn put_back<const FROM: usize, const LEN: usize>(&mut self, is_saved: bool) {
+    pub fn put_back<const WORD: usize, const LEN: usize, const ENTRY: usize, const COUNT: usize>(
+        &mut self,
+        is_saved: bool,
+    ) {
         if is_saved {
-            let Self { words, saved, .. } = self;
-            if let (Some(words), Some(saved)) =
-                (words.get_mut(FROM..FROM + LEN), saved.words.get(FROM..FROM + LEN))
-            {
-                words.copy_from_slice(saved);
-            }
-            self.states = self.saved.states;
+            copy_range::<_, WORD, LEN>(&self.saved.words, &mut self.words);
+            copy_range::<_, ENTRY, COUNT>(&self.saved.states, &mut self.states);
             self.tags = self.saved.tags;
         } else {
             self.reset_values();
