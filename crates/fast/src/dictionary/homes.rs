@@ -253,7 +253,8 @@ impl DictionaryEntries {
         }
     }
 
-    /// As [`leave_home`](Self::leave_home), for these homes.
+    /// As [`leave_home`](Self::leave_home), for these homes. Calls of [`leave`](Self::leave) here took 1 to
+    /// 2 % more instructions of trees.
     #[cfg(machine_code)]
     #[inline]
     pub(crate) fn leave_some(&mut self, program: &Program, homes: &[u32]) {

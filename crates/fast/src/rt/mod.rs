@@ -74,6 +74,8 @@ pub use kernel::{CpuKernel, DecodeSegment, EncodeSegment, LanePrediction};
 pub use lanes::{LANES as ENTRY_LANES, LaneSegment, LaneValues, SequenceFacts, text_word};
 pub use link::LinkError;
 pub use packet::BufferedPacket;
+#[cfg(machine_code)]
+pub(crate) use packet::copy_ends;
 pub use past::{Fresh, Past, Unknown, Warm};
 pub use state::{LastTemplate, ModuleState, PreviousValues, StateSlot};
 pub use text::{Charset, TextValue};

@@ -91,10 +91,10 @@ impl PaddedPacket {
     #[inline(always)]
     pub(super) fn copy(&mut self, bytes: &[u8]) -> &[u8] {
         match bytes.len() {
-            16..32 => self.copy_ends::<16>(bytes),
-            32..64 => self.copy_ends::<32>(bytes),
-            64..128 => self.copy_ends::<64>(bytes),
-            128..256 => self.copy_ends::<128>(bytes),
+            16..32 => copy_ends::<16>(&mut self.0, bytes),
+            32..64 => copy_ends::<32>(&mut self.0, bytes),
+            64..128 => copy_ends::<64>(&mut self.0, bytes),
+            128..256 => copy_ends::<128>(&mut self.0, bytes),
             len => {
                 if let Some(room) = self.0.get_mut(..len) {
                     room.copy_from_slice(bytes);
@@ -103,18 +103,19 @@ impl PaddedPacket {
         }
         &self.0
     }
+}
 
-    /// Copies the first and the last `LEN` bytes, which may overlap.
-    #[inline(always)]
-    fn copy_ends<const LEN: usize>(&mut self, bytes: &[u8]) {
-        let behind = bytes.len().saturating_sub(LEN);
-        if let (Some(first), Some(last)) = (bytes.first_chunk::<LEN>(), bytes.last_chunk::<LEN>())
-            && let Some(room) = self.0.first_chunk_mut()
-        {
-            *room = *first;
-            if let Some(room) = self.0.get_mut(behind..).and_then(|room| room.first_chunk_mut()) {
-                *room = *last;
-            }
+/// Copies the first and the last `LEN` bytes, which may overlap, to the front of a slice that is at least
+/// as long.
+#[inline(always)]
+pub(crate) fn copy_ends<const LEN: usize>(to: &mut [u8], from: &[u8]) {
+    let behind = from.len().saturating_sub(LEN);
+    if let (Some(first), Some(last)) = (from.first_chunk::<LEN>(), from.last_chunk::<LEN>())
+        && let Some(room) = to.first_chunk_mut()
+    {
+        *room = *first;
+        if let Some(room) = to.get_mut(behind..).and_then(|room| room.first_chunk_mut()) {
+            *room = *last;
         }
     }
 }

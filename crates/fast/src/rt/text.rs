@@ -242,7 +242,7 @@ fn long_ascii<const NULLABLE: bool>(bytes: &[u8], context: &mut CodingContext) -
         && let Some(len) = piece_len(piece)
         && len > INLINE_MAX
         && len <= context.string_max
-        && let Some(text) = context.piece_text(piece, len)
+        && let Some(text) = context.pushed_text(len, |arena| arena.push_piece(piece, len))
     {
         return Long { value: text.word(), len };
     }
@@ -477,7 +477,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     fn previous_long(&self, slot: StateSlot, context: &mut CodingContext) -> Option<u64> {
         let long = self.long(slot)?;
         if let Some((value, len)) = long.piece()
-            && let Some(text) = context.value_text(value, len)
+            && let Some(text) = context.pushed_text(len, |arena| arena.push_value(value, len))
         {
             return Some(text.word());
         }

@@ -1,5 +1,7 @@
 //! Copies of the end of a packet, with room after it: machine code reads ahead.
 
+use crate::rt::copy_ends;
+
 /// Buffer for input that is shorter than compiled code reads ahead.
 #[derive(Clone, Debug)]
 pub(super) struct PacketTail {
@@ -52,20 +54,6 @@ fn copy_short(to: &mut [u8], from: &[u8]) {
             if let Some(to) = to.get_mut(..len) {
                 to.copy_from_slice(from);
             }
-        }
-    }
-}
-
-/// Copies the first and the last `LEN` bytes, which may overlap.
-#[inline(always)]
-fn copy_ends<const LEN: usize>(to: &mut [u8], from: &[u8]) {
-    let behind = from.len().saturating_sub(LEN);
-    if let (Some(first), Some(last)) = (from.first_chunk::<LEN>(), from.last_chunk::<LEN>())
-        && let Some(room) = to.first_chunk_mut()
-    {
-        *room = *first;
-        if let Some(room) = to.get_mut(behind..).and_then(|room| room.first_chunk_mut()) {
-            *room = *last;
         }
     }
 }

@@ -414,6 +414,18 @@ mod tests {
         Decoder::with_options(Arc::new(program), options)
     }
 
+    /// A message of [`text_decoder`]'s template whose string does not fit a word.
+    const LONG_TEXT: &[u8] = &[0xc0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9];
+
+    /// Returns a decoder of a plain template, which has one string.
+    fn text_decoder() -> Decoder {
+        let xml =
+            r#"<templates><template name="T" id="1"><string name="Text"/></template></templates>"#;
+        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
+        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
+        Decoder::with_options(Arc::new(program), options)
+    }
+
     /// Returns the number of messages that the operations decoded.
     fn by_operations(decoder: &Decoder) -> u32 {
         decoder.jit.heat_of(0)
@@ -423,14 +435,9 @@ mod tests {
     /// whole message.
     #[test]
     fn a_plain_template_becomes_a_tree_when_its_strings_are_long() {
-        let xml =
-            r#"<templates><template name="T" id="1"><string name="Text"/></template></templates>"#;
-        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
-        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
-        let mut decoder = Decoder::with_options(Arc::new(program), options);
-        let message = [0xc0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9];
+        let mut decoder = text_decoder();
         for _ in 0..5000 {
-            assert_eq!(decoder.decode(&message).unwrap().len, message.len());
+            assert_eq!(decoder.decode(LONG_TEXT).unwrap().len, LONG_TEXT.len());
         }
         assert_eq!(by_operations(&decoder), 1 << 12);
     }
@@ -465,14 +472,9 @@ mod tests {
     /// Plain code backs off while the tree decodes most messages, and is tried again from time to time.
     #[test]
     fn plain_code_is_not_tried_where_it_mostly_bails_out() {
-        let xml =
-            r#"<templates><template name="T" id="1"><string name="Text"/></template></templates>"#;
-        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
-        let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
-        let mut decoder = Decoder::with_options(Arc::new(program), options);
-        let long = [0xc0, 0x81, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9];
+        let mut decoder = text_decoder();
         let short = [0xc0, 0x81, 0xc9];
-        for (message, tries_plain) in [(&long[..], false), (&short[..], true), (&long[..], false)] {
+        for (message, tries_plain) in [(LONG_TEXT, false), (&short[..], true), (LONG_TEXT, false)] {
             for _ in 0..5000 {
                 assert_eq!(decoder.decode(message).unwrap().len, message.len());
             }
