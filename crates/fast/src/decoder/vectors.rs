@@ -30,17 +30,20 @@ impl Habit {
     /// True if the engine should be tried now.
     #[inline(always)]
     pub(crate) fn is_good(&mut self) -> bool {
-        let is_good = self.skip == 0;
-        self.skip = self.skip.saturating_sub(1);
-        is_good
+        if self.skip > 0 {
+            self.skip -= 1;
+            return false;
+        }
+        true
     }
 
     /// Records whether the engine succeeded.
     #[inline(always)]
     pub(crate) fn learn(&mut self, is_declined: bool) {
-        match is_declined {
-            true => self.declined(),
-            false => self.strikes = self.strikes.saturating_sub(1),
+        if is_declined {
+            self.declined();
+        } else if self.strikes > 0 {
+            self.strikes -= 1;
         }
     }
 

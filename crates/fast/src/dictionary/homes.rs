@@ -30,7 +30,7 @@ pub(crate) struct Home {
 /// All homes of a dictionary.
 #[derive(Clone, Debug)]
 pub(super) struct Homes {
-    homes: Vec<Home>,
+    pub(super) homes: Vec<Home>,
     /// Buffer for lanes that are not adjacent in a home.
     lanes: Box<LaneWords>,
     /// True if all homes are left.
@@ -253,25 +253,15 @@ impl DictionaryEntries {
         }
     }
 
-    /// As [`leave_home`](Self::leave_home), for these homes. Calls of [`leave`](Self::leave) here took 1 to
-    /// 2 % more instructions of trees.
+    /// As [`leave_home`](Self::leave_home), for these homes.
     #[cfg(machine_code)]
-    #[inline]
     pub(crate) fn leave_some(&mut self, program: &Program, homes: &[u32]) {
-        let left = self.epoch + 1;
         for &at in homes {
-            let at = at as usize;
-            if let Some(home) = self.homes.homes.get_mut(at)
-                && std::mem::replace(&mut home.stamp, left) == self.epoch
-                && let Some(slots) = program.homes.get(at)
-            {
-                self.write_back(slots, at);
-            }
+            self.leave(&program.homes[at as usize], at as usize);
         }
     }
 
     /// Writes the lanes of a home that was live back to its entries.
-    #[inline(never)]
     fn write_back(&mut self, slots: &[HomeSlot], at: usize) {
         let home = &self.homes.homes[at];
         for slot in slots {

@@ -1,7 +1,7 @@
 //! Saving entries before a message and restoring them if compiled code bails out; access of machine
 //! code to a dictionary.
 
-use super::{DictionaryEntries, DictionaryEntry, INLINE_MAX, OUTSIDE, TextUndo, Word};
+use super::{DictionaryEntries, DictionaryEntry, Home, INLINE_MAX, OUTSIDE, TextUndo, Word};
 use std::mem::offset_of;
 
 /// Bytes of a [`DictionaryEntry`]; machine code copies it as one vector.
@@ -26,6 +26,7 @@ pub(crate) const ENTRY_PARTS: EntryParts = EntryParts {
 #[derive(Debug)]
 pub(crate) struct DictionaryAccess<'d> {
     pub(crate) entries: *mut [DictionaryEntry],
+    pub(crate) homes: *mut [Home],
     pub(crate) texts: &'d mut [Vec<u8>],
     pub(crate) tags: *mut u8,
     /// Where machine code saves the entries that it may change.
@@ -72,6 +73,7 @@ impl DictionaryEntries {
     pub(crate) fn parts(&mut self) -> DictionaryAccess<'_> {
         DictionaryAccess {
             entries: self.entries.as_mut_slice(),
+            homes: self.homes.homes.as_mut_slice(),
             texts: &mut self.texts,
             tags: self.tags.as_mut_ptr(),
             saved: &mut self.undo.entries,
@@ -82,15 +84,19 @@ impl DictionaryEntries {
 
     /// Prepares [`put_back`](Self::put_back): makes room for `saved` entries, which machine code saves
     /// itself, and saves the tags of the `tagged` ones.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn keep(&mut self, saved: usize, tagged: &[u32]) {
         let Undo { entries, tags, texts } = &mut self.undo;
         if entries.len() < saved {
             entries.resize(saved, DictionaryEntry::default());
         }
-        texts.begin(self.texts.len());
-        tags.clear();
-        tags.extend(tagged.iter().map(|&entry| self.tags[entry as usize]));
+        if !self.texts.is_empty() {
+            texts.begin(self.texts.len());
+        }
+        if !tagged.is_empty() {
+            tags.clear();
+            tags.extend(tagged.iter().map(|&entry| self.tags[entry as usize]));
+        }
     }
 
     /// Restores these entries, which machine code has saved in this order, and the tags of some.

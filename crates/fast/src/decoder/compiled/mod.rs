@@ -21,11 +21,11 @@ mod numbers;
 mod record;
 mod short;
 mod tail;
+mod template;
 mod tier_up;
 mod tree;
 
-use super::wide::{Wide, WideCall};
-use super::{Decoder, ResetPolicy, lanes};
+use super::wide::Wide;
 use crate::dictionary::{DictionaryEntries, Home, Word};
 use crate::program::{LanePlan, Program};
 use cranelift_codegen::CodegenError;
@@ -36,7 +36,6 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use hand_over::VectorCall;
 use message::{FreshLanes, MessageCall, MessageEnd, MessageFrame};
-use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(super) use tier_up::JitEngine;
 use tree::TreeFrame;
@@ -91,13 +90,18 @@ struct CompiledMessage {
 pub(crate) struct Compiled(Arc<CompiledCode>);
 
 struct CompiledCode {
-    /// By template: unset until requested, `None` if it cannot be compiled.
-    messages: Vec<OnceLock<Option<MessageFunction>>>,
-    /// By template: code for templates that are not plain, or whose plain code mostly bails out.
-    trees: Vec<OnceLock<Option<TreeFunction>>>,
+    templates: Vec<TemplateCode>,
     /// Most bytes that a record of any plain template reads.
     bytes_max: usize,
     compiler: Mutex<JitCompiler>,
+}
+
+/// Code of a template: unset until requested, `None` if it cannot be compiled.
+#[derive(Default)]
+struct TemplateCode {
+    plain: OnceLock<Option<MessageFunction>>,
+    /// For a template that is not plain, or whose plain code mostly bails out.
+    tree: OnceLock<Option<TreeFunction>>,
 }
 
 /// The compiler; owns the code's memory and the data that the code points to.
@@ -122,10 +126,9 @@ impl Drop for JitCompiler {
 
 impl std::fmt::Debug for Compiled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let templates = self.0.messages.iter().filter_map(OnceLock::get).flatten().count();
-        let trees = self.0.trees.iter().filter_map(OnceLock::get).flatten().count();
-        let mut fields = f.debug_struct("Compiled");
-        fields.field("templates", &templates).field("trees", &trees).finish()
+        let plain = self.0.templates.iter().filter_map(TemplateCode::plain).count();
+        let trees = self.0.templates.iter().filter_map(TemplateCode::tree).count();
+        f.debug_struct("Compiled").field("plain", &plain).field("trees", &trees).finish()
     }
 }
 
@@ -151,8 +154,7 @@ impl Compiled {
         };
         let frames = program.quick.iter().flatten().filter_map(|q| MessageFrame::of(program, q));
         Some(Self(Arc::new(CompiledCode {
-            messages: program.templates.iter().map(|_| OnceLock::new()).collect(),
-            trees: program.templates.iter().map(|_| OnceLock::new()).collect(),
+            templates: program.templates.iter().map(|_| TemplateCode::default()).collect(),
             bytes_max: frames.map(|frame| frame.bytes_max()).max().unwrap_or_default(),
             compiler: Mutex::new(compiler),
         })))
@@ -160,7 +162,7 @@ impl Compiled {
 
     /// Compiles everything not yet compiled. `program` must be the one passed to [`of`](Self::of).
     fn compile_all(&self, program: &Program) {
-        for template in 0..self.0.messages.len() {
+        for template in 0..self.0.templates.len() {
             self.compile_message(program, template);
         }
     }
@@ -169,11 +171,11 @@ impl Compiled {
     /// [`of`](Self::of).
     #[cold]
     fn compile_message(&self, program: &Program, template: usize) {
-        if let (Some(place), Some(Some(quick))) =
-            (self.0.messages.get(template), program.quick.get(template))
+        if let (Some(code), Some(Some(quick))) =
+            (self.0.templates.get(template), program.quick.get(template))
         {
             let plain = || self.compiler().message(MessageFrame::of(program, quick)?);
-            if place.get_or_init(plain).is_some() {
+            if code.plain.get_or_init(plain).is_some() {
                 return;
             }
         }
@@ -184,9 +186,15 @@ impl Compiled {
     /// `program` must be the one passed to [`of`](Self::of).
     #[cold]
     fn compile_tree(&self, program: &Program, template: usize) {
-        if let Some(place) = self.0.trees.get(template) {
-            place.get_or_init(|| self.compiler().tree(TreeFrame::of(program, template)?));
+        if let Some(code) = self.0.templates.get(template) {
+            code.tree.get_or_init(|| self.compiler().tree(TreeFrame::of(program, template)?));
         }
+    }
+
+    /// Returns the code of a template.
+    #[inline(always)]
+    fn of_template(&self, template: u32) -> Option<&TemplateCode> {
+        self.0.templates.get(template as usize)
     }
 
     fn compiler(&self) -> std::sync::MutexGuard<'_, JitCompiler> {
@@ -197,154 +205,17 @@ impl Compiled {
     fn bytes_max(&self) -> usize {
         self.0.bytes_max
     }
-
-    /// Returns the code of a template, if it is compiled.
-    #[inline(always)]
-    fn of_template(&self, template: u32) -> Option<&MessageFunction> {
-        self.0.messages.get(template as usize)?.get()?.as_ref()
-    }
-
-    /// Returns the tree code of a template, if it is compiled.
-    #[inline(always)]
-    fn of_tree(&self, template: u32) -> Option<&TreeFunction> {
-        self.0.trees.get(template as usize)?.get()?.as_ref()
-    }
 }
 
-impl MessageFunction {
-    /// True if the template uses all of these presence-map bits.
+impl TemplateCode {
     #[inline(always)]
-    fn takes(&self, bits: u64) -> bool {
-        bits & self.unused == 0
+    fn plain(&self) -> Option<&MessageFunction> {
+        self.plain.get()?.as_ref()
     }
 
-    /// Decodes the fields of a template and its sequence, given the presence map, into the front of
-    /// `words`; `None` if the code bailed out. The message is within the first `len` bytes.
     #[inline(always)]
-    fn message(
-        &self,
-        bytes: &[u8],
-        len: usize,
-        (position, bits): (usize, u64),
-        dictionary: &mut DictionaryEntries,
-        words: &mut [Word],
-        (entries_max, may_use_vectors): (u32, bool),
-    ) -> Option<CompiledMessage> {
-        let last = bytes.len().checked_sub(self.bytes_max)?;
-        let homes = dictionary.homes();
-        if position > last || words.len() < self.words_min || homes.len() < self.homes {
-            return None;
-        }
-        let homes = homes.as_mut_ptr();
-        let mut call = MessageCall {
-            wide: WideCall { end: bytes.as_ptr_range().end, before: null(), is_declined: 0 },
-            last: bytes.as_ptr().wrapping_add(last),
-            vectors: u64::from(may_use_vectors),
-            end: bytes.as_ptr().wrapping_add(len),
-            words: words.len() as u64,
-            entries_max: u64::from(entries_max),
-        };
-        let start = bytes.as_ptr().wrapping_add(position);
-        let out = words.as_mut_ptr();
-        // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
-        // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads and
-        // writes homes below `self.homes`, and in the dictionary the integers that `DICTIONARY_PARTS`
-        // names; the homes are not in the dictionary itself. It writes to the record, which is in the
-        // first `self.words_min` words, and to entries behind it if all of them are in `words`. Its
-        // memory, and the lanes and the plan that it has the addresses of, live as long as `self`, which
-        // is in the same `CompiledCode`. Vectors are only called by code that was made where the CPU has them, with
-        // bytes up to the end of `bytes` and with entries that are all in `words`, whose blocks of
-        // words end before the next record's, or in the last of the words behind all.
-        let MessageEnd { end, used } = unsafe {
-            (self.function)(&raw mut call, start, bits, out, homes, &raw mut *dictionary)
-        };
-        if end.is_null() {
-            return None;
-        }
-        let end = end as usize - bytes.as_ptr() as usize;
-        Some(CompiledMessage { end, used: used as usize, is_declined: call.wide.is_declined != 0 })
-    }
-}
-
-impl Decoder {
-    /// Decodes a message with its template's code; `None` without code, or if it bails out.
-    #[inline(always)]
-    pub(super) fn decode_by_code<const STREAM: bool>(
-        &mut self,
-        buffer: &[u8],
-        bytes: &[u8],
-    ) -> Option<usize> {
-        if !self.may_run {
-            return None;
-        }
-        let (bits, mut at) = lanes::presence_map(bytes, 0)?;
-        let index = match bits >> 63 {
-            0 => self.dictionary.last_template()?,
-            _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
-        };
-        let bits = bits << 1;
-        let compiled = self.jit.compiled.as_ref()?;
-        let success = self.jit.templates.get_mut(index as usize)?;
-        let Some(code) = compiled.of_template(index).filter(|_| success.plain.is_good()) else {
-            return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));
-        };
-        if !code.takes(bits) {
-            return None;
-        }
-        self.dictionary.return_home();
-        self.dictionary.set_last_template(index);
-        if code.reset && self.options.reset != ResetPolicy::Never {
-            self.dictionary.reset_values();
-        }
-        let words = &mut self.message.store.words;
-        self.dictionary.settle(&self.program, self.vectors.wide, words);
-        let window = match buffer.len() >= at + code.bytes_max {
-            true => buffer,
-            false => self.jit.tail.lengthened(bytes, code.bytes_max),
-        };
-        let start = (at, bits);
-        let mut choice = success.sequence.as_mut();
-        let (began, vectors) = match &mut choice {
-            Some(choice) => (choice.begin(), choice.takes_vectors()),
-            None => (None, false),
-        };
-        let dictionary = &mut self.dictionary;
-        let limits = &self.options.limits;
-        let entries_max = limits.entries_max.min(limits.entries_total_max);
-        let terms = (entries_max, vectors);
-        let message = code.message(window, bytes.len(), start, dictionary, words, terms);
-        let leaves_lanes = code.leaves_lanes;
-        // In a stream the message may be incomplete, which says nothing about SIMD.
-        if let Some(choice) = choice
-            && (!STREAM || message.is_some())
-        {
-            let end = message.as_ref().map_or(start.0, |message| message.end);
-            choice.end(began, end - start.0);
-            if vectors {
-                // If the compiled code bailed out too, the work of the SIMD engine was wasted.
-                choice.learn(message.as_ref().is_none_or(|message| message.is_declined));
-            }
-        }
-        let Some(message) = message else {
-            let end = self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits))?;
-            // Plain code backs off only where tree code succeeds.
-            if let Some(success) = self.jit.templates.get_mut(index as usize) {
-                success.plain.failed_once_more();
-            }
-            return Some(end);
-        };
-        if message.end > bytes.len() {
-            return None;
-        }
-        success.plain.learn(false);
-        let store = &mut self.message.store;
-        store.bytes.clear();
-        store.used = message.used;
-        if leaves_lanes {
-            self.dictionary.await_lanes(index);
-        }
-        self.message.set_template(index);
-        Some(message.end)
+    fn tree(&self) -> Option<&TreeFunction> {
+        self.tree.get()?.as_ref()
     }
 }
 
@@ -429,7 +300,8 @@ mod tests {
     }
 
     fn has_template(program: &Program) -> bool {
-        code_of(program).is_some_and(|code| code.of_template(0).is_some())
+        code_of(program)
+            .is_some_and(|code| code.of_template(0).is_some_and(|code| code.plain().is_some()))
     }
 
     #[test]

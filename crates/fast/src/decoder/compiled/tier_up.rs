@@ -189,7 +189,14 @@ mod tests {
             [EngineUnderTest::Automatic, EngineUnderTest::Portable].map(decoder);
         let template = |id| program.template_index(TemplateId(id)).expect("there") as u32;
         let is_compiled = |decoder: &Decoder, id| {
-            decoder.jit.compiled.as_ref().expect("an engine").of_template(template(id)).is_some()
+            decoder
+                .jit
+                .compiled
+                .as_ref()
+                .expect("an engine")
+                .of_template(template(id))
+                .and_then(|code| code.plain())
+                .is_some()
         };
         // Sometimes the other template, and a value that differs from the previous message.
         for count in 0..TierUp::MESSAGES + 1000 {

@@ -4,7 +4,7 @@ use super::TreeCall;
 use super::helper::TextField;
 use crate::decoder::compiled::flow::CodeFlow;
 pub(super) use crate::decoder::compiled::lane::HEAD;
-use crate::dictionary::{ENTRY_BYTES, ENTRY_PARTS};
+use crate::dictionary::{ENTRY_BYTES, ENTRY_PARTS, Home};
 use crate::program::{Op, Program};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -44,6 +44,8 @@ pub(super) struct TreeEmitter<'a, 'f> {
     pub bail: Block,
     /// Bails out because too few bytes are readable.
     pub near_end: Block,
+    /// Bails out because a home is live.
+    pub live: Block,
     /// True while emitting cold blocks, which are placed after all others.
     pub is_aside: bool,
     /// Bytes that can be read from the position on without another check.
@@ -65,6 +67,23 @@ impl<'f> CodeFlow<'f> for TreeEmitter<'_, 'f> {
 }
 
 impl TreeEmitter<'_, '_> {
+    /// Marks these homes as left; bails out if one of them is live.
+    pub(super) fn leave(&mut self, homes: &[u32]) {
+        if homes.is_empty() {
+            return;
+        }
+        let first = self.load_call(offset_of!(TreeCall<'_>, homes));
+        for &home in homes {
+            let stamp_at = home as usize * size_of::<Home>() + offset_of!(Home, stamp);
+            let stamp = self.b.ins().load(types::I32, HEAD, first, stamp_at as i32);
+            let is_live = self.b.ins().icmp(IntCC::Equal, stamp, self.given.assigned);
+            let (left, live) = (self.block(), self.live);
+            self.branch(is_live, live, left);
+            self.b.switch_to_block(left);
+            self.b.ins().store(HEAD, self.given.empty, first, stamp_at as i32);
+        }
+    }
+
     /// Saves these entries, unless they need not be restored. The vector accesses are unaligned: entries
     /// have an alignment of four bytes.
     pub(super) fn save(&mut self, entries: &[u32]) {

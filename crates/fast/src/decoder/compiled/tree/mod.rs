@@ -14,9 +14,11 @@ mod segment;
 mod text;
 
 use super::message::MessageEnd;
+use super::template::{MessageInput, TemplateDecoder};
 use super::{JitCompiler, define};
-use crate::decoder::{Decoder, ResetPolicy};
-use crate::dictionary::{DictionaryEntries, DictionaryEntry, Word};
+use crate::decoder::ResetPolicy;
+use crate::dictionary::{DictionaryEntries, DictionaryEntry, Home, Word};
+use crate::limits::Limits;
 use crate::message::MessageStore;
 use crate::program::{Program, SegmentLayout};
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, types};
@@ -33,8 +35,12 @@ use std::ptr::{null, null_mut};
 const COPIED_MAX: usize = 2048;
 /// Most dictionary entries that the code can address.
 const ENTRIES_MAX: usize = 1 << 24;
+/// Most homes that the code can address.
+const HOMES_MAX: usize = 1 << 20;
 /// Value of `used` in a [`MessageEnd`] if too few bytes were readable.
 const NEAR_END: u64 = 1;
+/// Value of `used` in a [`MessageEnd`] if a home was live, so nothing was decoded.
+const HOME_LIVE: u64 = 2;
 
 /// Decodes a message from its first field on. Arguments: call data, position, presence map (after
 /// the template id's bit, its first bit at the top), first word of the message, first entry of the
@@ -61,6 +67,7 @@ struct TreeCall<'t> {
     entries_left: u64,
     /// Type tags of entries.
     tags: *mut u8,
+    homes: *mut Home,
     /// Where the code saves the entries that it may change; null if they need not be restored.
     saved: *mut DictionaryEntry,
     fields: *const TextField,
@@ -76,13 +83,14 @@ pub(super) struct TreeFunction {
     /// The template's own reset attribute.
     reset: bool,
     record_words: usize,
-    /// Least number of entries that a dictionary must have.
+    /// Least number of entries that a dictionary must have, and of homes.
     entries_min: usize,
+    homes_min: usize,
     /// Entries that the code may change, in the order in which it saves them.
     entries: Vec<u32>,
     /// Those whose type tag it may change.
     tagged: Vec<u32>,
-    /// Homes that contain any of these entries.
+    /// Homes that contain any of these entries, in order.
     homes: Vec<u32>,
     texts: Vec<TextField>,
 }
@@ -92,13 +100,9 @@ enum TreeOutcome {
     Done(usize),
     /// Too few bytes were readable.
     NearEnd,
+    /// A home was live: its values must be written back to their entries first.
+    HomeLive,
     Declined,
-}
-
-/// Buffers and limits of a message, without the dictionary.
-struct MessageRoom<'d> {
-    store: &'d mut MessageStore,
-    limits: &'d crate::limits::Limits,
 }
 
 /// A template to compile.
@@ -118,7 +122,7 @@ impl<'p> TreeFrame<'p> {
     pub(super) fn of(program: &'p Program, template: usize) -> Option<Self> {
         let segment = program.segment(program.templates.get(template)?.segment);
         let count = segment::count(program, segment, 0)?;
-        if program.entry_count() > ENTRIES_MAX {
+        if program.entry_count() > ENTRIES_MAX || program.homes.len() > HOMES_MAX {
             return None;
         }
         let mut frame = Self {
@@ -183,9 +187,10 @@ impl<'p> TreeFrame<'p> {
         let assigned = b.ins().ireduce(types::I32, epoch);
         let empty = b.ins().iadd_imm(assigned, 1);
         let last = b.ins().load(types::I64, emit::HEAD, call, offset_of!(TreeCall, last) as i32);
-        let (bail, near_end) = (b.create_block(), b.create_block());
-        b.set_cold_block(bail);
-        b.set_cold_block(near_end);
+        let [bail, near_end, live] = [(); 3].map(|()| b.create_block());
+        for block in [bail, near_end, live] {
+            b.set_cold_block(block);
+        }
         let mut emitter = TreeEmitter {
             b: &mut b,
             program: self.program,
@@ -195,14 +200,16 @@ impl<'p> TreeFrame<'p> {
             used,
             bail,
             near_end,
+            live,
             is_aside: false,
             room: 0,
         };
+        emitter.leave(&self.homes());
         emitter.save(&self.entries);
         emitter.template(self.segment, map);
         let (end, used) = (b.use_var(position), b.use_var(used));
         b.ins().return_(&[end, used]);
-        for (block, why) in [(bail, 0), (near_end, NEAR_END)] {
+        for (block, why) in [(bail, 0), (near_end, NEAR_END), (live, HOME_LIVE)] {
             b.switch_to_block(block);
             let null = b.ins().iconst(types::I64, 0);
             let why = b.ins().iconst(types::I64, why as i64);
@@ -223,15 +230,17 @@ impl JitCompiler {
         module.finalize_definitions().ok()?;
         let function = module.get_finalized_function(id);
         let template = frame.program.templates.get(frame.segment.template as usize)?;
-        let used = frame.entries.last().max(frame.tagged.last());
+        let homes = frame.homes();
+        let least = |last: Option<&u32>| last.map_or(0, |&last| last as usize + 1);
         Some(TreeFunction {
             // SAFETY: `TreeFrame::build` gives the function this signature and calling convention.
             function: unsafe { std::mem::transmute::<*const u8, DecodeTree>(function) },
             unused: u64::MAX >> frame.segment.map_bits,
             reset: template.reset,
             record_words: frame.segment.record_words as usize,
-            entries_min: used.map_or(0, |&entry| entry as usize + 1),
-            homes: frame.homes(),
+            entries_min: least(frame.entries.last().max(frame.tagged.last())),
+            homes_min: least(homes.last()),
+            homes,
             entries: frame.entries,
             tagged: frame.tagged,
             texts: frame.texts,
@@ -240,18 +249,17 @@ impl JitCompiler {
 }
 
 impl TreeFunction {
-    /// Decodes a message within the first `len` bytes, that begins at `position`, after its presence
-    /// map and template id. If the code bails out, the entries are restored. `is_fresh`: nothing was
+    /// Decodes a message. If the code bails out, the entries are restored. `is_fresh`: nothing was
     /// assigned since a reset, so they are restored by another reset.
+    #[inline(always)]
     fn decode(
         &self,
-        (window, len): (&[u8], usize),
-        (position, map): (usize, u64),
+        MessageInput { buffer: window, len, position, bits }: MessageInput<'_>,
         dictionary: &mut DictionaryEntries,
         is_fresh: bool,
-        room: &mut MessageRoom<'_>,
+        (store, limits): (&mut MessageStore, &Limits),
     ) -> TreeOutcome {
-        let MessageStore { words, bytes, used } = &mut *room.store;
+        let MessageStore { words, bytes, used } = store;
         let Some(last) = window.len().checked_sub(REACH) else { return TreeOutcome::NearEnd };
         let Some(words_max) = words.len().checked_sub(WORDS_BEHIND) else {
             return TreeOutcome::Declined;
@@ -259,7 +267,11 @@ impl TreeFunction {
         if position > last {
             return TreeOutcome::NearEnd;
         }
-        if words_max < self.record_words || dictionary.parts().entries.len() < self.entries_min {
+        let parts = dictionary.parts();
+        if words_max < self.record_words
+            || parts.entries.len() < self.entries_min
+            || parts.homes.len() < self.homes_min
+        {
             return TreeOutcome::Declined;
         }
         if !is_fresh {
@@ -267,7 +279,6 @@ impl TreeFunction {
         }
         let parts = dictionary.parts();
         let (entries, epoch) = (parts.entries as *mut DictionaryEntry, u64::from(parts.epoch));
-        let limits = room.limits;
         bytes.clear();
         let mut call = TreeCall {
             last: window.as_ptr().wrapping_add(last),
@@ -275,6 +286,7 @@ impl TreeFunction {
             entries_max: u64::from(limits.entries_max),
             entries_left: u64::from(limits.entries_total_max),
             tags: parts.tags,
+            homes: parts.homes as *mut Home,
             saved: if is_fresh { null_mut() } else { parts.saved.as_mut_ptr() },
             fields: self.texts.as_ptr(),
             texts: TreeTexts {
@@ -298,7 +310,7 @@ impl TreeFunction {
         // code reads at most as many before it checks again; all are in `window`. It writes to the message's
         // record, which is in the first `self.record_words` words, and to entries after it that end before
         // `words_max`. It reads and writes entries of the dictionary, and their tags, below
-        // `self.entries_min`. Unless they are fresh, it saves as many entries as `keep` has made room for.
+        // `self.entries_min`, and the stamps of `self.homes`. Unless they are fresh, it saves as many entries as `keep` has made room for.
         // It writes strings of the message at `call.texts.at`, 32 bytes each, while that is at most `at_max`:
         // `offer` left 64 bytes of capacity there. It passes `call` to the functions of `helper`, with a field
         // of `self.texts`, a position that it has reached in `window`, and a word of the message. The targets of `call` are borrowed until after the call; the
@@ -306,8 +318,11 @@ impl TreeFunction {
         // `bytes`, and none of them while a helper function runs. The memory of the code lives as long as `self`,
         // which is in the same `CompiledCode`.
         let MessageEnd { end, used: words_used } = unsafe {
-            (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
+            (self.function)(&raw mut call, start, bits, words.as_mut_ptr(), entries, epoch)
         };
+        if end.is_null() && words_used == HOME_LIVE {
+            return TreeOutcome::HomeLive;
+        }
         let read = (end as usize).wrapping_sub(window.as_ptr() as usize);
         // The message may extend into the bytes after the packet.
         if end.is_null() || read > len {
@@ -327,63 +342,89 @@ impl TreeFunction {
     }
 }
 
-impl Decoder {
-    /// Decodes a message with tree code, if its template has some. `None` if the code bailed out;
-    /// the dictionary is then restored, up to changes that another attempt repeats. In a stream, a
-    /// message without previous values is left to the operations, because entries are not saved for
-    /// it. `start` is: the position after presence map and template id, the template, and the map
-    /// after the id's bit.
-    #[inline(never)]
-    pub(super) fn decode_tree<const STREAM: bool>(
+impl TemplateDecoder<'_> {
+    /// Decodes a message with tree code. `None` if the code bailed out; the dictionary is then restored, up
+    /// to changes that another attempt repeats. In a stream, a message without previous values is left to
+    /// the operations, because entries are not saved for it.
+    #[inline(always)]
+    pub(super) fn tree<const STREAM: bool>(
         &mut self,
-        buffer: &[u8],
-        bytes: &[u8],
-        (position, template, bits): (usize, u32, u64),
+        tree: &TreeFunction,
+        input: MessageInput<'_>,
     ) -> Option<usize> {
-        let success = self.jit.templates.get_mut(template as usize)?;
-        if !success.tree.is_good() {
+        if !self.success.tree.is_good() || input.bits & tree.unused != 0 {
             return None;
         }
-        let compiled = self.jit.compiled.as_ref()?;
-        let tree = compiled.of_tree(template).filter(|tree| bits & tree.unused == 0)?;
-        let dictionary = &mut self.dictionary;
+        let dictionary = &mut *self.dictionary;
         // Nothing was assigned since the dictionaries were reset.
         let is_reset = tree.reset && self.options.reset != ResetPolicy::Never;
         let is_fresh = is_reset || dictionary.is_unused();
         if STREAM && is_fresh {
             return None;
         }
-        dictionary.set_last_template(template);
+        dictionary.set_last_template(self.index);
         if is_reset {
             dictionary.reset_values();
         }
-        dictionary.settle(&self.program, self.vectors.wide, &self.message.store.words);
-        dictionary.leave_some(&self.program, &tree.homes);
-        let is_ahead = buffer.len() >= bytes.len() + REACH;
+        dictionary.settle(self.program, self.wide, &self.store.words);
+        let MessageInput { buffer, len, position, bits } = input;
+        let is_ahead = buffer.len() >= len + REACH;
         // Input is copied, to be readable after its end, unless the message probably ends before.
-        let is_in_place = is_ahead || bytes.len() >= success.tree_len + REACH;
+        let is_in_place = is_ahead || len >= self.success.tree_len + REACH;
         let window = match is_in_place {
             true => buffer,
-            false => self.jit.tail.padded(bytes, REACH),
+            false => self.tail.padded(input.bytes(), REACH),
         };
-        let mut room = MessageRoom { store: &mut self.message.store, limits: &self.options.limits };
-        let (len, start) = (bytes.len(), (position, bits));
-        let mut outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
-        let may_copy = !is_ahead && is_in_place && (!STREAM || len <= COPIED_MAX);
-        if may_copy && matches!(outcome, TreeOutcome::NearEnd) {
-            // `decode` restored fresh entries by a reset, which began an epoch: mark the homes as left in it.
-            dictionary.leave_some(&self.program, &tree.homes);
-            let window = self.jit.tail.padded(bytes, REACH);
-            outcome = tree.decode((window, len), start, dictionary, is_fresh, &mut room);
+        let room = (&mut *self.store, &self.options.limits);
+        let input = MessageInput { buffer: window, len, position, bits };
+        let outcome = tree.decode(input, dictionary, is_fresh, room);
+        let TreeOutcome::Done(end) = outcome else {
+            let attempt = (outcome, !is_in_place);
+            let input = MessageInput { buffer, len, position, bits };
+            return self.reborrow().tree_again::<STREAM>(tree, input, attempt, is_fresh);
+        };
+        if !is_ahead {
+            // Another attempt costs much more than a copy, so the maximum is kept for long.
+            let longest = self.success.tree_len;
+            self.success.tree_len = end.max(longest - longest / 64);
+        }
+        self.success.tree.learn(false);
+        Some(end)
+    }
+
+    /// Ends the decoding of a message after an attempt, from a copy of the input or not, with this outcome.
+    /// Decodes it again if homes were live, or from a copy if too few bytes were readable.
+    #[cold]
+    #[inline(never)]
+    fn tree_again<const STREAM: bool>(
+        self,
+        tree: &TreeFunction,
+        input: MessageInput<'_>,
+        (mut outcome, mut is_copied): (TreeOutcome, bool),
+        is_fresh: bool,
+    ) -> Option<usize> {
+        let MessageInput { buffer, len, .. } = input;
+        let may_copy = buffer.len() < len + REACH && (!STREAM || len <= COPIED_MAX);
+        loop {
+            match outcome {
+                TreeOutcome::HomeLive => self.dictionary.leave_some(self.program, &tree.homes),
+                TreeOutcome::NearEnd if may_copy && !is_copied => is_copied = true,
+                _ => break,
+            }
+            let window = match is_copied {
+                true => self.tail.padded(input.bytes(), REACH),
+                false => buffer,
+            };
+            let input = MessageInput { buffer: window, ..input };
+            let room = (&mut *self.store, &self.options.limits);
+            outcome = tree.decode(input, self.dictionary, is_fresh, room);
         }
         // An incomplete message is no failure of the code.
         if !STREAM || !matches!(outcome, TreeOutcome::NearEnd) {
-            success.tree.learn(!matches!(outcome, TreeOutcome::Done(_)));
+            self.success.tree.learn(!matches!(outcome, TreeOutcome::Done(_)));
         }
         let TreeOutcome::Done(end) = outcome else { return None };
-        // Another attempt costs much more than a copy, so the maximum is kept for long.
-        success.tree_len = end.max(success.tree_len - success.tree_len / 64);
-        self.message.set_template(template);
+        self.success.tree_len = end.max(self.success.tree_len);
         Some(end)
     }
 }
