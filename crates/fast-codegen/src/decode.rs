@@ -6,7 +6,7 @@ use crate::operation::FieldScene;
 use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
 use crate::shape::{MapMode, Root, StructMember, StructShape, field_bits, is_constant};
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 impl<'p> Module<'p> {
@@ -183,7 +183,7 @@ impl<'p> Module<'p> {
             words = (words.0.min(of.word), words.1.max(end));
             entries = (entries.0.min(slot), entries.1.max(slot + 1));
         };
-        self.plan.templates[root.template].body.for_each(&mut |operation| {
+        self.expanded.templates[root.template].body.for_each(&mut |operation| {
             if let Some(slot) = self.slot_index(operation) {
                 add(slot, &self.slots[slot]);
             }

@@ -13,7 +13,7 @@ use crate::operation::{
 };
 use crate::shape::{StructMember, StructShape, map_bits, uses};
 use std::collections::HashMap;
-use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
 /// Most bits of a presence map that is written with one store.
@@ -114,7 +114,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let (module, shape) = (self.module, self.shape);
         let Some(root) = &shape.root else { return String::new() };
         let number = module.roots.iter().position(|of| *of == index).unwrap_or_default();
-        let id = module.plan.templates[root.template].template.id.map_or(0, |id| id.0);
+        let id = module.expanded.templates[root.template].template.id.map_or(0, |id| id.0);
         let function = module.encode_name(shape);
         let range = module.saved_range(root);
         let reset = match root.reset {
@@ -379,7 +379,7 @@ impl<'p> EncodePrinter<'_, 'p> {
     /// Returns the decision to send a value that replaces one of another type (D4), if types share
     /// the entry.
     fn checked(&self, operation: &Operation<'_>, replaced: &str, sends: String) -> String {
-        match operation.checked_tag {
+        match self.module.expanded.checked_tag(operation) {
             Some(tag) => format!(
                 "if state.is_foreign({}, {tag}) {{ state.{replaced} }} else {{ {sends} }}",
                 self.module.slot(operation)
@@ -391,7 +391,7 @@ impl<'p> EncodePrinter<'_, 'p> {
     /// Returns the check of deltas and tails, which cannot replace a previous value of another
     /// type.
     fn foreign(&self, operation: &Operation<'_>) -> String {
-        operation.checked_tag.map_or(String::new(), |tag| {
+        self.module.expanded.checked_tag(operation).map_or(String::new(), |tag| {
             format!(
                 "if state.is_foreign({}, {tag}) {{ return None; }}\n",
                 self.module.slot(operation)

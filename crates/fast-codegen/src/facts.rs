@@ -50,7 +50,7 @@ impl<'p> Module<'p> {
     }
 
     fn messages(&self, idents: &[String]) -> String {
-        let signature = self.set.signature();
+        let signature = self.program.set().signature();
         let mut text =
             doc("The templates of this module; its decoders and encoders are made for it.");
         text.push_str("#[derive(Clone, Copy, Debug)]\npub struct Templates;\n");
@@ -149,7 +149,7 @@ impl<'p> Module<'p> {
             .zip(&calls)
             .enumerate()
             .filter_map(|(number, (shape, call))| {
-                let id = self.plan.templates[shape.root.as_ref()?.template].template.id?;
+                let id = self.expanded.templates[shape.root.as_ref()?.template].template.id?;
                 Some(format!(
                     "Some({id}) if x.is_enabled({number}) => {{
                         state.set_last_template({number});
@@ -214,13 +214,13 @@ impl<'p> Module<'p> {
     }
 
     fn facts(&self, idents: &[String]) -> String {
-        let signatures = self.set.signatures();
+        let signatures = self.program.set().signatures();
         let array = |bytes: &[u8; 32]| format!("{bytes:?}");
         let templates: String = self
             .roots()
             .filter_map(|shape| {
                 let root = shape.root.as_ref()?;
-                let template = &self.plan.templates[root.template];
+                let template = &self.expanded.templates[root.template];
                 let mut entries: Vec<usize> = Vec::new();
                 template.body.for_each(&mut |operation| entries.extend(self.slot_index(operation)));
                 Some(format!(
@@ -290,7 +290,7 @@ impl<'p> Module<'p> {
                 fn encode<'o, K: CpuKernel>(out: OutputCursor<'o, K>, message: Message<'_>, state: &mut State, \
                  context: &mut CodingContext) -> Option<OutputCursor<'o, K>> {{ encode_message(out, message, state, context) }}
             }}\n",
-            array(self.set.signature().as_bytes()),
+            array(self.program.set().signature().as_bytes()),
             self.is_complete,
             self.texts,
             self.dispatched_inline(),

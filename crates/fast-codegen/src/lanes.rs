@@ -2,10 +2,10 @@
 
 use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::shape::{StructMember, StructShape, is_fixed_constant, uses};
+use crate::shape::{StructMember, StructShape, uses};
 use std::collections::HashMap;
 use tickwire_fast::rt::LaneKind;
-use tickwire_fast::rt::plan::{Body, FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Width};
 
 /// Decoders keep one bit per such sequence, in a `u64`.
@@ -53,10 +53,8 @@ impl<'p> Module<'p> {
         shape: &StructShape<'p>,
         member: &StructMember<'p>,
     ) -> Option<Laned> {
-        let FieldKind::Sequence { entry: Body { lanes, .. }, .. } = &member.plan.kind else {
-            return None;
-        };
-        let (lanes, child) = (lanes.clone()?, member.child?);
+        let FieldKind::Sequence { entry: body, .. } = &member.plan.kind else { return None };
+        let (lanes, child) = (self.program.lane_kinds(body.segment)?, member.child?);
         let entry = &self.shapes[child];
         if !entry.is_stored || !self.is_alone(shape, entry) {
             return None;
@@ -130,7 +128,7 @@ impl<'p> Module<'p> {
     /// Returns the statements; `None` if a field cannot be decoded in a lane.
     fn statements(&self, shape: &StructShape<'p>, lanes: &[LaneKind]) -> Option<Statements> {
         let mut to = Statements::default();
-        for member in shape.members.iter().filter(|member| !is_fixed_constant(member.plan)) {
+        for member in shape.members.iter().filter(|member| !member.plan.is_fixed_constant()) {
             let bit = 1_u32.checked_shl(to.lane as u32)?;
             match &member.plan.kind {
                 FieldKind::Scalar { field_type: FieldType::Decimal, operation } => {
@@ -207,7 +205,7 @@ impl<'p> Module<'p> {
         word: &str,
     ) -> Option<()> {
         let Some(slot) = self.slot_index(operation) else { return Some(()) };
-        if operation.checked_tag.is_some() {
+        if self.expanded.checked_tag(operation).is_some() {
             return None;
         }
         let bit = 1_u32.checked_shl(lane as u32)?;

@@ -59,8 +59,8 @@ pub use error::GenerateError;
 use module::Module;
 use sha2::{Digest, Sha256};
 use tickwire_fast::rt::MODULE_VERSION;
-use tickwire_fast::rt::plan::ModulePlan;
-use tickwire_fast::{Program, TemplateSet};
+use tickwire_fast::rt::expanded::ExpandedSet;
+use tickwire_fast::{CompileOptions, Program, TemplateSet};
 
 /// Options of the generator.
 #[derive(Clone, Debug, Default)]
@@ -116,8 +116,9 @@ fn module_of(
     options: &GenerateOptions,
 ) -> Result<String, GenerateError> {
     let program = Program::compile(set).map_err(GenerateError::Compile)?;
-    let plan = ModulePlan::of(&program);
-    let module = Module::of(program.set(), &plan, options)?;
+    let expanded = ExpandedSet::of(program.set(), &CompileOptions::default());
+    let expanded = expanded.map_err(GenerateError::Compile)?;
+    let module = Module::of(&program, &expanded, options)?;
     let mut text = head(program.set(), digest, options);
     let source = format!(
         "tickwire_fast::module_version!({MODULE_VERSION}, {:?});\n{}",

@@ -2,14 +2,14 @@
 
 use crate::lanes::Laned;
 use crate::names::{NameScope, camel, snake, upper};
-use crate::shape::{
-    Root, StructMember, StructShape, field_bits, is_fixed_constant, is_text, measure, member_scope,
-};
+use crate::shape::{Root, StructMember, StructShape, field_bits, is_text, measure, member_scope};
 use crate::{GenerateError, GenerateOptions};
 use std::collections::HashMap;
-use tickwire_fast::TemplateSet;
+use tickwire_fast::Program;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, ModulePlan, Operation, Projection};
+use tickwire_fast::rt::expanded::{
+    Body, ExpandedField, ExpandedSet, FieldKind, Operation, Projection,
+};
 use tickwire_fast::template::FieldType;
 
 /// A dictionary entry of the module.
@@ -28,13 +28,13 @@ pub(crate) struct EntrySlot {
 /// A module under construction.
 #[derive(Debug)]
 pub(crate) struct Module<'p> {
-    pub(crate) set: &'p TemplateSet,
-    pub(crate) plan: &'p ModulePlan<'p>,
+    pub(crate) program: &'p Program,
+    pub(crate) expanded: &'p ExpandedSet<'p>,
     pub(crate) shapes: Vec<StructShape<'p>>,
     /// Shapes of templates, by template number.
     pub(crate) roots: Vec<usize>,
     pub(crate) slots: Vec<EntrySlot>,
-    /// Slot of each entry of the plan.
+    /// Slot of each entry of the set.
     slot_of: HashMap<u32, usize>,
     pub(crate) words: usize,
     pub(crate) texts: usize,
@@ -97,15 +97,15 @@ const TAKEN_TYPES: [&str; 47] = [
 
 impl<'p> Module<'p> {
     pub(crate) fn of(
-        set: &'p TemplateSet,
-        plan: &'p ModulePlan<'p>,
+        program: &'p Program,
+        expanded: &'p ExpandedSet<'p>,
         options: &GenerateOptions,
     ) -> Result<Self, GenerateError> {
         let mut projection = Projection::of(options.fields.as_deref());
         let is_complete = projection.is_complete();
         let mut module = Self {
-            set,
-            plan,
+            program,
+            expanded,
             shapes: Vec::new(),
             roots: Vec::new(),
             slots: Vec::new(),
@@ -118,7 +118,7 @@ impl<'p> Module<'p> {
         };
         module.number_entries()?;
         let mut types = NameScope::with(&TAKEN_TYPES);
-        for (index, template) in plan.templates.iter().enumerate() {
+        for (index, template) in expanded.templates.iter().enumerate() {
             let Some(id) = template.template.id else {
                 // A template that is only referenced: its fields are part of other templates. The
                 // projection may name them.
@@ -154,9 +154,9 @@ impl<'p> Module<'p> {
     /// entries of a template are adjacent.
     fn number_entries(&mut self) -> Result<(), GenerateError> {
         let mut names = NameScope::default();
-        let plan = self.plan;
+        let templates = self.expanded.templates.iter();
         let (with_id, without): (Vec<_>, Vec<_>) =
-            plan.templates.iter().partition(|template| template.template.id.is_some());
+            templates.partition(|template| template.template.id.is_some());
         for template in with_id.into_iter().chain(without) {
             self.entries_of(&template.body, &mut names);
         }
@@ -217,7 +217,7 @@ impl<'p> Module<'p> {
         names: &mut NameScope,
     ) {
         let Some(entry) = operation.entry else { return };
-        let tag = operation.checked_tag.unwrap_or(0);
+        let tag = self.expanded.checked_tag(operation).unwrap_or(0);
         let next = self.slots.len();
         let index = *self.slot_of.entry(entry).or_insert(next);
         if index == next {
@@ -240,7 +240,7 @@ impl<'p> Module<'p> {
         operation.entry.and_then(|entry| self.slot_of_entry(entry))
     }
 
-    /// Returns the slot number of an entry of the plan.
+    /// Returns the slot number of an entry of the set.
     pub(crate) fn slot_of_entry(&self, entry: u32) -> Option<usize> {
         self.slot_of.get(&entry).copied()
     }
@@ -296,7 +296,7 @@ impl<'p> Shaping<'_, 'p, '_> {
 
     fn member(
         &mut self,
-        field: &'p FieldPlan<'p>,
+        field: &'p ExpandedField<'p>,
         index: usize,
         parent: &str,
         is_wanted: bool,
@@ -305,7 +305,7 @@ impl<'p> Shaping<'_, 'p, '_> {
     ) -> StructMember<'p> {
         let is_wanted = is_wanted
             || !matches!(field.kind, FieldKind::Dynamic)
-                && self.projection.wants(&self.path, &field.name, field.id);
+                && self.projection.wants(&self.path, field.name, field.id);
         let name = match field.kind {
             FieldKind::Dynamic => "dynamic".to_owned(),
             _ => snake(&field.name.local),
@@ -331,7 +331,7 @@ impl<'p> Shaping<'_, 'p, '_> {
             Some(child) => is_wanted || self.module.shapes[child].is_stored,
             // The content of a reference is always stored: it must be decoded into something.
             None if matches!(field.kind, FieldKind::Dynamic) => true,
-            None => is_wanted && !is_fixed_constant(field),
+            None => is_wanted && !field.is_fixed_constant(),
         };
         if let (Some(child), true) = (child, is_stored) {
             self.module.shapes[child].is_stored = true;

@@ -8,7 +8,7 @@ use crate::module::Module;
 use crate::past::PAST;
 use crate::shape::{MapMode, StructShape};
 use crate::source::bytes;
-use tickwire_fast::rt::plan::{Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
 /// Longest string that is stored inline, without the arena, bytes.
@@ -59,7 +59,7 @@ impl FieldScene<'_, '_> {
 
     /// Returns the type check (D4) of an entry that fields of several types share, as a statement.
     pub(crate) fn check_type(&self, operation: &Operation<'_>, bit: u32) -> String {
-        let Some(tag) = operation.checked_tag else { return String::new() };
+        let Some(tag) = self.module.expanded.checked_tag(operation) else { return String::new() };
         let slot = self.module.slot(operation);
         let replaces = match operation.kind {
             OperatorKind::Copy | OperatorKind::Increment => self.peek(bit),
@@ -133,8 +133,9 @@ impl FieldScene<'_, '_> {
             OperatorKind::Increment => kind.next(),
             _ => return None,
         };
-        let is_plain =
-            !kind.is_signed && self.shape.mode.is_fixed() && operation.checked_tag.is_none();
+        let is_plain = !kind.is_signed
+            && self.shape.mode.is_fixed()
+            && self.module.expanded.checked_tag(operation).is_none();
         if !is_plain || !is_small(operation, kind, is_optional) {
             return None;
         }
@@ -212,7 +213,7 @@ impl FieldScene<'_, '_> {
             && *kind == FieldType::Ascii
             && operation.kind == OperatorKind::Copy
             && self.shape.mode.is_fixed()
-            && operation.checked_tag.is_none()
+            && self.module.expanded.checked_tag(operation).is_none()
             && is_short;
         if !is_quick {
             return value;

@@ -5,7 +5,7 @@
 use crate::module::Module;
 use crate::shape::{StructShape, uses};
 use std::collections::HashMap;
-use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 /// Generic parameter for the known state of a segment's entries.
@@ -41,7 +41,7 @@ impl<'p> Module<'p> {
             };
             is_plain &= !matches!(member.plan.kind, FieldKind::Dynamic);
             for operation in operations {
-                is_plain &= operation.checked_tag.is_none();
+                is_plain &= self.expanded.checked_tag(operation).is_none();
                 slots.extend(self.slot_index(operation));
             }
         }
@@ -92,7 +92,7 @@ fn span(slots: &[usize]) -> Option<(usize, usize)> {
 }
 
 /// True if the known state of its entry changes the code of a field.
-fn has_forms(field: &FieldPlan<'_>) -> bool {
+fn has_forms(field: &ExpandedField<'_>) -> bool {
     match &field.kind {
         FieldKind::Scalar { field_type, operation } => {
             let is_given = match field_type {
@@ -112,7 +112,7 @@ fn has_forms(field: &FieldPlan<'_>) -> bool {
 }
 
 /// True if a field does not need the state of its entry when the entry is known to be undefined.
-fn has_fresh_form(field: &FieldPlan<'_>) -> bool {
+fn has_fresh_form(field: &ExpandedField<'_>) -> bool {
     let FieldKind::Scalar { field_type, operation } = &field.kind else { return true };
     let is_added = matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
     match field_type {
@@ -123,7 +123,7 @@ fn has_fresh_form(field: &FieldPlan<'_>) -> bool {
 }
 
 /// True for a decimal that is absent unless its exponent is in the stream.
-pub(crate) fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
+pub(crate) fn is_mostly_absent(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { exponent, .. }
         if field.is_optional
             && exponent.kind == OperatorKind::Default

@@ -2,7 +2,7 @@
 
 use crate::names::NameScope;
 use std::collections::HashMap;
-use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{Body, ExpandedField, FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 /// Most bits of a presence map in one word.
@@ -75,7 +75,7 @@ pub(crate) struct StructShape<'p> {
 /// A field of a segment and its place in the struct.
 #[derive(Debug)]
 pub(crate) struct StructMember<'p> {
-    pub(crate) plan: &'p FieldPlan<'p>,
+    pub(crate) plan: &'p ExpandedField<'p>,
     /// Index of the field in its segment.
     pub(crate) index: usize,
     pub(crate) ident: String,
@@ -115,7 +115,7 @@ pub(crate) fn map_bits(operation: &Operation<'_>, is_optional: bool) -> u32 {
 }
 
 /// Returns the number of presence-map bits of a field.
-pub(crate) fn field_bits(field: &FieldPlan<'_>) -> u32 {
+pub(crate) fn field_bits(field: &ExpandedField<'_>) -> u32 {
     match &field.kind {
         FieldKind::Scalar { operation, .. } => map_bits(operation, field.is_optional),
         FieldKind::Parts { exponent, mantissa } => {
@@ -128,12 +128,12 @@ pub(crate) fn field_bits(field: &FieldPlan<'_>) -> u32 {
 }
 
 /// True if a field's value determines which bits follow.
-fn is_conditional(field: &FieldPlan<'_>) -> bool {
+fn is_conditional(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { mantissa, .. }
         if field.is_optional && map_bits(mantissa, false) > 0)
 }
 
-fn takes_bytes(field: &FieldPlan<'_>) -> bool {
+fn takes_bytes(field: &ExpandedField<'_>) -> bool {
     let always = |operation: &Operation<'_>| operation.kind.is_always_in_stream();
     match &field.kind {
         FieldKind::Scalar { operation, .. } => always(operation),
@@ -170,7 +170,7 @@ pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> StructShape
 }
 
 /// True if a field is a string or byte vector.
-pub(crate) fn is_text(field: &FieldPlan<'_>) -> bool {
+pub(crate) fn is_text(field: &ExpandedField<'_>) -> bool {
     matches!(
         &field.kind,
         FieldKind::Scalar {
@@ -181,15 +181,9 @@ pub(crate) fn is_text(field: &FieldPlan<'_>) -> bool {
 }
 
 /// True if a field is a constant.
-pub(crate) fn is_constant(field: &FieldPlan<'_>) -> bool {
+pub(crate) fn is_constant(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Scalar { operation, .. }
         if operation.kind == OperatorKind::Constant)
-}
-
-/// True if a field is a mandatory constant, which is not transmitted.
-pub(crate) fn is_fixed_constant(field: &FieldPlan<'_>) -> bool {
-    matches!(&field.kind, FieldKind::Scalar { operation, .. }
-        if operation.kind == OperatorKind::Constant && !field.is_optional)
 }
 
 /// Counts the uses of each dictionary entry in a segment and its nested segments.

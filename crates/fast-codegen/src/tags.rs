@@ -5,7 +5,7 @@ use crate::shape::{StructMember, StructShape};
 use crate::types::constant_value;
 use crate::walk::scalar_value;
 use std::collections::BTreeSet;
-use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, OperatorKind};
 
 impl<'p> Module<'p> {
     /// Returns `visit_tags` of every root, and `show_tags` of the entries of their sequences.

@@ -2,9 +2,9 @@
 
 use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::shape::{StructMember, StructShape, is_fixed_constant, is_text};
+use crate::shape::{StructMember, StructShape, is_text};
 use crate::source::{bytes, doc};
-use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
 impl<'p> Module<'p> {
@@ -153,7 +153,7 @@ fn constant(member: &StructMember<'_>) -> String {
         return String::new();
     }
     let Some((kind, value)) = constant_value(field_type, operation) else { return String::new() };
-    let presence = if is_fixed_constant(member.plan) { "constant" } else { "constant, optional" };
+    let presence = if member.plan.is_fixed_constant() { "constant" } else { "constant, optional" };
     format!(
         "{}pub const {}: {kind} = {value};\n",
         doc(&format!("{}, {presence}.", named(member.plan))),
@@ -177,7 +177,7 @@ pub(crate) fn constant_value(
 }
 
 /// Returns a field's name and id.
-fn named(field: &FieldPlan<'_>) -> String {
+fn named(field: &ExpandedField<'_>) -> String {
     match field.id {
         Some(id) => format!("`{}` ({id})", field.name),
         None => format!("`{}`", field.name),
@@ -185,7 +185,7 @@ fn named(field: &FieldPlan<'_>) -> String {
 }
 
 /// Describes a field: name, id, type, presence and operator.
-fn describe(field: &FieldPlan<'_>) -> String {
+fn describe(field: &ExpandedField<'_>) -> String {
     let presence = if field.is_optional { "optional" } else { "mandatory" };
     let operator = |operation: &Operation<'_>| match operation.kind {
         OperatorKind::None => String::new(),

@@ -4,7 +4,7 @@
 use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::shape::{StructMember, StructShape};
-use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 /// Returns the expression of a scalar member's value; [`ModuleValue::Constant`](tickwire_fast::rt::ModuleValue)

@@ -2,24 +2,23 @@
 
 use super::Program;
 use super::codes::{whole_code, wire_type};
-use super::entries::{EntryNumbers, type_tag};
+use super::expanded::{
+    Body, DEPTH_MAX, ExpandedField, ExpandedSet, ExpandedTemplate, FieldKind, Operation,
+    check_operations,
+};
 use super::layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};
 use super::op::{Initial, Op, OpCode, WireType};
 use super::projection::Projection;
 use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::options::setters;
-use crate::template::{
-    FieldInstruction, FieldType, GroupInstruction, Instruction, Length, Name, Operator,
-    OperatorKind, Operators, Presence, TemplateSet, Value, Width,
-};
+use crate::template::{FieldType, OperatorKind, TemplateSet, Value, Width};
 use std::collections::HashMap;
 use std::fmt;
 
 /// Presence bits per presence word; the last bit belongs to unwanted fields.
 const PLACES_PER_WORD: u32 = 63;
 const SCRATCH_BIT: u8 = 63;
-const DEPTH_MAX: u32 = 128;
 
 /// Options of the compiler.
 #[derive(Clone, Debug)]
@@ -108,12 +107,16 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Program, CompileError> {
-    let mut compiler = ProgramCompiler::new(&set, options);
-    for index in 0..set.templates().len() {
-        compiler.template(index)?;
+    let expanded = ExpandedSet::of(&set, options)?;
+    let mut compiler = ProgramCompiler::new(&expanded, options);
+    for template in &expanded.templates {
+        compiler.template(template);
     }
+    check_operations(compiler.code.len(), options.operations_max)?;
     compiler.projection.check()?;
-    let ProgramCompiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
+    let ProgramCompiler { code, initials, mut segments, fields, templates, .. } = compiler;
+    let text_of_entry = expanded.entries.text_buffers();
+    drop(expanded);
     let budget = &mut Budget { set: &set, bytes_max: options.table_bytes_max, bytes: 0 };
     let mut runs = runs::find(&code, &initials, &mut segments, &fields, budget)?;
     let homes = homes::assign(&code, &segments, &mut runs);
@@ -121,7 +124,6 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     super::plan::make(&mut runs, &segments);
     let quick = quick::find(&code, &segments, &runs, &templates);
     let outgoing = outgoing::find(&code, &segments, &runs, &quick, &templates);
-    let text_of_entry = entries.text_buffers();
     let views = view::make(&fields, &segments);
     let mut program = Program {
         code,
@@ -172,6 +174,7 @@ impl Budget<'_> {
 }
 
 /// Words of the record under construction.
+#[derive(Default)]
 struct RecordWords {
     words: u32,
     scratch: Option<u32>,
@@ -182,11 +185,23 @@ impl RecordWords {
         self.words += words;
         self.words - words
     }
+
+    /// Returns the slot of a value; unwanted ones share the scratch slot.
+    fn slot(&mut self, wanted: bool) -> u32 {
+        if wanted {
+            return self.allocate(1);
+        }
+        let slot = self.scratch.unwrap_or_else(|| self.allocate(2));
+        self.scratch = Some(slot);
+        slot
+    }
 }
 
 /// A segment under construction. Field numbers are relative to its first field until it is closed.
-#[derive(Default)]
-struct SegmentOps {
+struct SegmentOps<'r> {
+    record: &'r mut RecordWords,
+    /// True if all its fields are wanted.
+    wanted: bool,
     ops: Vec<Op>,
     fields: Vec<FieldLayout>,
     children: Vec<(SegmentRef, u32)>,
@@ -199,10 +214,61 @@ struct SegmentOps {
     presence_word: u32,
 }
 
+impl<'r> SegmentOps<'r> {
+    fn new(record: &'r mut RecordWords, wanted: bool) -> Self {
+        Self {
+            record,
+            wanted,
+            ops: Vec::new(),
+            fields: Vec::new(),
+            children: Vec::new(),
+            map_bits: 0,
+            takes_bytes: false,
+            places: 0,
+            presence_word: 0,
+        }
+    }
+
+    /// Assigns presence word and bit to a stored field.
+    fn presence(&mut self, stored: bool, slots: u32) -> (u32, u8) {
+        if !stored {
+            return (0, SCRATCH_BIT);
+        }
+        let place = self.places;
+        self.places += slots;
+        let word = place / PLACES_PER_WORD;
+        if word > self.presence_word {
+            self.ops.push(plain_op(OpCode::NextPresenceWord));
+            self.presence_word = word;
+        }
+        (word, (place % PLACES_PER_WORD) as u8)
+    }
+
+    /// Adds the layout of a field, and returns its operation without a code.
+    fn add(&mut self, field: &ExpandedField<'_>, storage: Storage, presence: (u32, u8)) -> Op {
+        let op = Op {
+            optional: field.is_optional,
+            discard: storage == Storage::Discarded,
+            bit: presence.1,
+            field: self.fields.len() as u32,
+            ..plain_op(OpCode::Text)
+        };
+        self.fields.push(FieldLayout {
+            name: field.name.clone(),
+            id: field.id,
+            optional: field.is_optional,
+            field_type: field.field_type().cloned(),
+            storage,
+            segment: SegmentRef(0),
+            presence,
+        });
+        op
+    }
+}
+
 struct ProgramCompiler<'s> {
-    set: &'s TemplateSet,
+    expanded: &'s ExpandedSet<'s>,
     options: &'s CompileOptions,
-    entries: EntryNumbers,
     code: Vec<Op>,
     initials: Vec<Initial>,
     segments: Vec<SegmentLayout>,
@@ -210,16 +276,13 @@ struct ProgramCompiler<'s> {
     templates: Vec<TemplateLayout>,
     projection: Projection<'s>,
     path: Vec<String>,
-    /// Application type at the current position.
-    around: Option<&'s Name>,
 }
 
 impl<'s> ProgramCompiler<'s> {
-    fn new(set: &'s TemplateSet, options: &'s CompileOptions) -> Self {
+    fn new(expanded: &'s ExpandedSet<'s>, options: &'s CompileOptions) -> Self {
         Self {
-            set,
+            expanded,
             options,
-            entries: EntryNumbers::of(set),
             code: Vec::new(),
             initials: vec![Initial::default()],
             segments: Vec::new(),
@@ -227,265 +290,139 @@ impl<'s> ProgramCompiler<'s> {
             templates: Vec::new(),
             projection: Projection::of(options.fields.as_deref()),
             path: Vec::new(),
-            around: None,
         }
     }
 
-    fn template(&mut self, index: usize) -> Result<(), CompileError> {
-        let template = &self.set.templates()[index];
-        let mut record = RecordWords { words: 0, scratch: None };
+    fn template(&mut self, ExpandedTemplate { template, body }: &ExpandedTemplate<'_>) {
+        let mut record = RecordWords::default();
         let all = self.projection.is_complete();
-        self.around = template.application_type.as_ref();
-        let segment = self.segment(&template.instructions, index, &mut record, all, 0)?;
-        self.segments[segment.index()].record_words = record.words;
+        self.segment(body, &mut record, all);
+        self.segments[body.segment.index()].record_words = record.words;
         self.templates.push(TemplateLayout {
             name: template.name.clone(),
             id: template.id,
             reset: template.reset,
-            segment,
+            segment: body.segment,
         });
-        Ok(())
     }
 
-    fn segment(
-        &mut self,
-        instructions: &'s [Instruction],
-        template: usize,
-        record: &mut RecordWords,
-        wanted: bool,
-        depth: u32,
-    ) -> Result<SegmentRef, CompileError> {
-        let mut body = SegmentOps::default();
-        let presence_words =
-            self.count(instructions, template, depth)?.div_ceil(PLACES_PER_WORD).max(1);
-        let presence_at = record.allocate(presence_words);
-        self.body(&mut body, instructions, template, record, wanted, depth)?;
-
-        let segment = SegmentRef(self.segments.len() as u32);
+    fn segment(&mut self, body: &Body<'_>, record: &mut RecordWords, wanted: bool) {
+        let places: u32 = body.fields.iter().map(slots).sum();
+        let presence_at = record.allocate(places.div_ceil(PLACES_PER_WORD).max(1));
+        let mut to = SegmentOps::new(record, wanted);
+        for field in &body.fields {
+            self.field(&mut to, field);
+        }
         let first_field = self.fields.len() as u32;
         let first_op = self.code.len() as u32;
         self.segments.push(SegmentLayout {
-            ops: first_op..first_op + body.ops.len() as u32,
-            fields: first_field..first_field + body.fields.len() as u32,
-            map_bits: body.map_bits,
-            entry_bytes_min: u32::from(body.takes_bytes || body.map_bits > 0),
+            ops: first_op..first_op + to.ops.len() as u32,
+            fields: first_field..first_field + to.fields.len() as u32,
+            map_bits: to.map_bits,
+            entry_bytes_min: u32::from(to.takes_bytes || to.map_bits > 0),
             presence_at,
             record_words: 0,
             parent: None,
-            template: template as u32,
+            template: self.templates.len() as u32,
             run: None,
         });
-        for (child, field) in body.children {
+        for (child, field) in to.children {
             self.segments[child.index()].parent = Some(FieldRef(first_field + field));
         }
-        self.code.extend(body.ops.into_iter().map(|op| Op { field: op.field + first_field, ..op }));
-        self.fields.extend(body.fields.into_iter().map(|field| FieldLayout { segment, ..field }));
-        if self.code.len() > self.options.operations_max {
-            let operations_max = self.options.operations_max;
-            return Err(CompileError::TooManyOperations { operations_max });
-        }
-        Ok(segment)
+        self.code.extend(to.ops.into_iter().map(|op| Op { field: op.field + first_field, ..op }));
+        let segment = body.segment;
+        self.fields.extend(to.fields.into_iter().map(|field| FieldLayout { segment, ..field }));
     }
 
-    /// Returns the most presence bits of a segment, with references expanded.
-    fn count(
-        &self,
-        instructions: &[Instruction],
-        template: usize,
-        depth: u32,
-    ) -> Result<u32, CompileError> {
-        self.check_depth(template, depth)?;
-        let mut count = 0u32;
-        for instruction in instructions {
-            count += match instruction {
-                Instruction::StaticRef(target, _) => {
-                    self.count(&self.set.templates()[*target].instructions, template, depth + 1)?
+    fn field(&mut self, to: &mut SegmentOps<'_>, field: &ExpandedField<'_>) {
+        match &field.kind {
+            FieldKind::Scalar { field_type, operation } => {
+                let is_constant = operation.kind == OperatorKind::Constant;
+                let constant = operation.initial.filter(|_| is_constant);
+                let base = self.scalar(to, field, constant);
+                if !field.is_fixed_constant() || self.options.constants {
+                    let (wire, width) = wire_type(field_type);
+                    let op = self.operation(to, Op { wire, width, ..base }, operation);
+                    to.ops.push(Op { code: whole_code(&op), ..op });
                 }
-                Instruction::Field(field) => slots(&field.field_type),
-                _ => 1,
-            };
-            if count as usize > self.options.operations_max {
-                let operations_max = self.options.operations_max;
-                return Err(CompileError::TooManyOperations { operations_max });
+            }
+            FieldKind::Parts { exponent, mantissa } => {
+                let base = self.scalar(to, field, None);
+                self.parts(to, base, exponent, mantissa);
+            }
+            FieldKind::Group(body) => self.group(to, field, body, None),
+            FieldKind::Sequence { length, entry, .. } => self.group(to, field, entry, Some(length)),
+            FieldKind::Dynamic => {
+                let presence = to.presence(to.wanted, 1);
+                let slot = to.record.slot(to.wanted);
+                let storage = if to.wanted { Storage::Dynamic(slot) } else { Storage::Discarded };
+                let base = to.add(field, storage, presence);
+                to.ops.push(Op { code: OpCode::DynamicRef, slot, ..base });
+                to.takes_bytes = true;
             }
         }
-        Ok(count)
     }
 
-    fn check_depth(&self, template: usize, depth: u32) -> Result<(), CompileError> {
-        if depth > DEPTH_MAX {
-            let template = self.set.templates()[template].name.to_string();
-            return Err(CompileError::NestingTooDeep { template });
-        }
-        Ok(())
-    }
-
-    fn body(
+    /// Adds the layout of a scalar field, and returns its operation without a code.
+    fn scalar(
         &mut self,
-        body: &mut SegmentOps,
-        instructions: &'s [Instruction],
-        template: usize,
-        record: &mut RecordWords,
-        wanted: bool,
-        depth: u32,
-    ) -> Result<(), CompileError> {
-        self.check_depth(template, depth)?;
-        for instruction in instructions {
-            match instruction {
-                Instruction::Field(field) => self.field(body, field, record, wanted),
-                Instruction::Group(group) => {
-                    self.group(body, group, template, record, wanted, depth)?;
-                }
-                Instruction::StaticRef(target, _) => {
-                    let target = &self.set.templates()[*target];
-                    let outer = self.enter_type(target.application_type.as_ref());
-                    self.body(body, &target.instructions, template, record, wanted, depth + 1)?;
-                    self.around = outer;
-                }
-                Instruction::DynamicRef(_) => self.dynamic(body, record, wanted),
-            }
-        }
-        Ok(())
-    }
-
-    /// Sets the application type for the following instructions; returns the previous one.
-    fn enter_type(&mut self, inner: Option<&'s Name>) -> Option<&'s Name> {
-        let outer = self.around;
-        self.around = inner.or(outer);
-        outer
-    }
-
-    /// Assigns presence word and bit to a stored field.
-    fn presence(&self, body: &mut SegmentOps, wanted: bool, slots: u32) -> (u32, u8) {
-        if !wanted {
-            return (0, SCRATCH_BIT);
-        }
-        let place = body.places;
-        body.places += slots;
-        let word = place / PLACES_PER_WORD;
-        if word > body.presence_word {
-            body.ops.push(plain_op(OpCode::NextPresenceWord));
-            body.presence_word = word;
-        }
-        (word, (place % PLACES_PER_WORD) as u8)
-    }
-
-    fn slot(&self, record: &mut RecordWords, wanted: bool, words: u32) -> u32 {
-        if wanted {
-            return record.allocate(words);
-        }
-        match record.scratch {
-            Some(slot) => slot,
-            None => {
-                let slot = record.allocate(2);
-                record.scratch = Some(slot);
-                slot
-            }
-        }
-    }
-
-    fn field(
-        &mut self,
-        body: &mut SegmentOps,
-        field: &'s FieldInstruction,
-        record: &mut RecordWords,
-        wanted: bool,
-    ) {
-        let wanted = self.projection.wants(&self.path, &field.name, field.id) || wanted;
-        let optional = field.presence == Presence::Optional;
-        let index = body.fields.len() as u32;
-        let constant = match &field.operators {
-            Operators::Whole(Operator { kind: OperatorKind::Constant, initial, .. }) => {
-                initial.clone()
-            }
-            _ => None,
-        };
-        let is_stored = constant.is_none() || optional;
-        let words = slots(&field.field_type);
+        to: &mut SegmentOps<'_>,
+        field: &ExpandedField<'_>,
+        constant: Option<&Value>,
+    ) -> Op {
+        let wanted = self.projection.wants(&self.path, field.name, field.id) || to.wanted;
+        let is_stored = constant.is_none() || field.is_optional;
         // Unwanted fields get bits too: a record is decoded as a whole.
-        let presence = self.presence(body, is_stored, words);
-        let storage = match (&constant, optional) {
+        let presence = to.presence(is_stored, slots(field));
+        let slot = if is_stored { to.record.allocate(slots(field)) } else { 0 };
+        let storage = match constant {
             _ if !wanted => Storage::Discarded,
-            (Some(value), false) => Storage::Constant(value.clone()),
-            (Some(value), true) => Storage::OptionalConstant(value.clone()),
-            (None, _) => Storage::Slot(0),
+            Some(value) if field.is_optional => Storage::OptionalConstant(value.clone()),
+            Some(value) => Storage::Constant(value.clone()),
+            None => Storage::Slot(slot),
         };
-        let slot = if is_stored { record.allocate(words) } else { 0 };
-        let storage = if storage == Storage::Slot(0) { Storage::Slot(slot) } else { storage };
-        body.fields.push(FieldLayout {
-            name: field.name.clone(),
-            id: field.id,
-            optional,
-            field_type: Some(field.field_type.clone()),
-            storage,
-            segment: SegmentRef(0),
-            presence,
-        });
-        let base = Op {
-            optional,
-            discard: !wanted,
-            bit: presence.1,
-            slot,
-            field: index,
-            ..plain_op(OpCode::Text)
-        };
-        match &field.operators {
-            Operators::Whole(operator) => self.whole(body, base, &field.field_type, operator),
-            Operators::Parts { exponent, mantissa } => self.parts(body, base, exponent, mantissa),
-        }
+        Op { slot, ..to.add(field, storage, presence) }
     }
 
-    fn whole(
+    fn parts(
         &mut self,
-        body: &mut SegmentOps,
+        to: &mut SegmentOps<'_>,
         base: Op,
-        field_type: &FieldType,
-        operator: &Operator,
+        exponent: &Operation<'_>,
+        mantissa: &Operation<'_>,
     ) {
-        if operator.kind == OperatorKind::Constant && !base.optional && !self.options.constants {
-            return;
-        }
-        let (wire, width) = wire_type(field_type);
-        let base = Op { wire, width, ..base };
-        let op = self.operator(body, base, operator, type_tag(field_type));
-        body.ops.push(Op { code: whole_code(&op), ..op });
-    }
-
-    fn parts(&mut self, body: &mut SegmentOps, base: Op, exponent: &Operator, mantissa: &Operator) {
         let base = Op { wire: WireType::Int, ..base };
-        let tag = type_tag(&FieldType::Int(Width::W32));
-        let op = self.operator(body, Op { width: Width::W32, ..base }, exponent, tag);
+        let op = self.operation(to, Op { width: Width::W32, ..base }, exponent);
         let code = match (op.operator, op.optional) {
             (OperatorKind::Default, false) => OpCode::ExponentDefault,
             (OperatorKind::Default, true) => OpCode::ExponentDefaultOptional,
             _ => OpCode::Exponent,
         };
-        let exponent_at = body.ops.len();
-        body.ops.push(Op { code, ..op });
+        let exponent_at = to.ops.len();
+        to.ops.push(Op { code, ..op });
 
         let base = Op { width: Width::W64, optional: false, ..base };
-        let tag = type_tag(&FieldType::Int(Width::W64));
-        let op = self.operator(body, base, mantissa, tag);
+        let op = self.operation(to, base, mantissa);
         let code = if op.operator == OperatorKind::Delta {
             OpCode::MantissaDelta
         } else {
             OpCode::Mantissa
         };
-        body.ops.push(Op { code, ..op });
-        body.ops[exponent_at].aux = (body.ops.len() - exponent_at - 1) as u32;
+        to.ops.push(Op { code, ..op });
+        to.ops[exponent_at].aux = (to.ops.len() - exponent_at - 1) as u32;
     }
 
     /// Completes `base` with an operator's entry and initial value, counts its presence-map bit,
     /// and inserts a type check before it if fields of several types share its entry.
-    fn operator(&mut self, body: &mut SegmentOps, base: Op, operator: &Operator, tag: u8) -> Op {
-        let (entry, mixed) = self.entries.entry(operator, self.around);
-        let initial = self.initial(operator.initial.as_ref());
-        let op = Op { operator: operator.kind, entry, initial, ..base };
-        if mixed {
-            body.ops.push(Op { code: OpCode::CheckEntryType, aux: u32::from(tag), ..op });
+    fn operation(&mut self, to: &mut SegmentOps<'_>, base: Op, operation: &Operation<'_>) -> Op {
+        let entry = operation.entry.unwrap_or(0);
+        let initial = self.initial(operation.initial);
+        let op = Op { operator: operation.kind, entry, initial, ..base };
+        if let Some(tag) = self.expanded.checked_tag(operation) {
+            to.ops.push(Op { code: OpCode::CheckEntryType, aux: u32::from(tag), ..op });
         }
-        body.takes_bytes |= operator.kind.is_always_in_stream();
-        body.map_bits += u32::from(operator.kind.has_map_bit(op.optional));
+        to.takes_bytes |= operation.kind.is_always_in_stream();
+        to.map_bits += u32::from(operation.kind.has_map_bit(op.optional));
         op
     }
 
@@ -508,92 +445,47 @@ impl<'s> ProgramCompiler<'s> {
         self.initials.len() as u32 - 1
     }
 
-    /// Compiles a group or sequence. Entries of a sequence are records of their own; a group is
-    /// part of the record around it.
+    /// Compiles a group, or with a length a sequence. Entries of a sequence are records of their own;
+    /// a group is part of the record around it.
     fn group(
         &mut self,
-        body: &mut SegmentOps,
-        group: &'s GroupInstruction,
-        template: usize,
-        record: &mut RecordWords,
-        wanted: bool,
-        depth: u32,
-    ) -> Result<(), CompileError> {
-        let wanted_inside = self.projection.wants(&self.path, &group.name, group.id) || wanted;
-        let outer = self.enter_type(group.application_type.as_ref());
-        self.path.push(group.name.local.to_string());
-        let mut entry = RecordWords { words: 0, scratch: None };
-        let inner = if group.length.is_some() { &mut entry } else { &mut *record };
-        let segment =
-            self.segment(&group.instructions, template, inner, wanted_inside, depth + 1)?;
-        self.around = outer;
+        to: &mut SegmentOps<'_>,
+        field: &ExpandedField<'_>,
+        body: &Body<'_>,
+        length: Option<&Operation<'_>>,
+    ) {
+        let wanted_inside = self.projection.wants(&self.path, field.name, field.id) || to.wanted;
+        self.path.push(field.name.local.to_string());
+        let mut entry = RecordWords::default();
+        let inner = if length.is_some() { &mut entry } else { &mut *to.record };
+        self.segment(body, inner, wanted_inside);
         self.path.pop();
+        let segment = body.segment;
         let stored = wanted_inside || self.stores_any(segment);
-        let optional = group.presence == Presence::Optional;
-        let presence = self.presence(body, stored, 1);
-        let field = body.fields.len() as u32;
-        body.children.push((segment, field));
-        let op =
-            Op { optional, discard: !stored, bit: presence.1, field, ..plain_op(OpCode::Group) };
-        let storage = match &group.length {
-            None => {
-                body.map_bits += u32::from(optional);
-                let code = if optional { OpCode::GroupOptional } else { OpCode::Group };
-                body.ops.push(Op { code, aux: segment.0, ..op });
-                Storage::Group(segment)
-            }
-            Some(length) => {
-                self.segments[segment.index()].record_words = entry.words;
-                let slot = self.slot(record, stored, 1);
-                let op = Op { wire: WireType::UInt, width: Width::W32, slot, ..op };
-                self.length(body, length, op);
-                body.ops.push(Op { code: OpCode::Sequence, aux: segment.0, ..op });
-                Storage::Sequence { slot, segment }
-            }
+        let presence = to.presence(stored, 1);
+        to.children.push((segment, to.fields.len() as u32));
+        let slot = if length.is_some() { to.record.slot(stored) } else { 0 };
+        let storage = match length {
+            _ if !stored => Storage::Discarded,
+            None => Storage::Group(segment),
+            Some(_) => Storage::Sequence { slot, segment },
         };
-        body.fields.push(FieldLayout {
-            name: group.name.clone(),
-            id: group.id,
-            optional,
-            field_type: None,
-            storage: if stored { storage } else { Storage::Discarded },
-            segment: SegmentRef(0),
-            presence,
-        });
-        Ok(())
-    }
-
-    fn length(&mut self, body: &mut SegmentOps, length: &'s Length, base: Op) {
-        let tag = type_tag(&FieldType::UInt(Width::W32));
-        let op = self.operator(body, base, &length.operator, tag);
-        let code = match (op.operator, op.optional) {
+        let op = Op { slot, ..to.add(field, storage, presence) };
+        let Some(length) = length else {
+            to.map_bits += u32::from(op.optional);
+            let code = if op.optional { OpCode::GroupOptional } else { OpCode::Group };
+            to.ops.push(Op { code, aux: segment.0, ..op });
+            return;
+        };
+        self.segments[segment.index()].record_words = entry.words;
+        let op = Op { width: Width::W32, ..op };
+        let length = self.operation(to, op, length);
+        let code = match (length.operator, length.optional) {
             (OperatorKind::None, false) => OpCode::LengthNone,
             _ => OpCode::Length,
         };
-        body.ops.push(Op { code, ..op });
-    }
-
-    fn dynamic(&mut self, body: &mut SegmentOps, record: &mut RecordWords, wanted: bool) {
-        let presence = self.presence(body, wanted, 1);
-        let slot = self.slot(record, wanted, 1);
-        let field = body.fields.len() as u32;
-        body.fields.push(FieldLayout {
-            name: Name::local("#dyn"),
-            id: None,
-            optional: false,
-            field_type: None,
-            storage: if wanted { Storage::Dynamic(slot) } else { Storage::Discarded },
-            segment: SegmentRef(0),
-            presence,
-        });
-        body.ops.push(Op {
-            discard: !wanted,
-            bit: presence.1,
-            slot,
-            field,
-            ..plain_op(OpCode::DynamicRef)
-        });
-        body.takes_bytes = true;
+        to.ops.push(Op { code, ..length });
+        to.ops.push(Op { code: OpCode::Sequence, aux: segment.0, ..op });
     }
 
     fn stores_any(&self, segment: SegmentRef) -> bool {
@@ -608,9 +500,9 @@ impl<'s> ProgramCompiler<'s> {
     }
 }
 
-/// Returns the number of slots of a scalar field.
-fn slots(field_type: &FieldType) -> u32 {
-    if *field_type == FieldType::Decimal { 2 } else { 1 }
+/// Returns the number of slots of a field, of which each has a presence bit.
+fn slots(field: &ExpandedField<'_>) -> u32 {
+    if field.field_type() == Some(&FieldType::Decimal) { 2 } else { 1 }
 }
 
 fn plain_op(code: OpCode) -> Op {

@@ -1,23 +1,22 @@
-//! Dictionary entries of a template set: which operators share one, and with which types.
+//! Numbers of dictionary entries: which operators share one, and with which types.
 
-use crate::template::{
-    DictionaryScope, EntryKey, FieldType, Instruction, Name, Operator, Operators, TemplateSet,
-    Width,
-};
+use crate::template::{DictionaryScope, EntryKey, FieldType, Name, Operator, Width};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The dictionary entries of a template set, by key, with the types that use them.
-#[derive(Default)]
-pub(crate) struct EntryNumbers {
-    by_key: HashMap<EntryKey, u32>,
-    /// For each entry, the types of the fields that use it.
-    types: Vec<Vec<u8>>,
+/// The dictionary entries of a template set, numbered in the order of their first use.
+#[derive(Debug, Default)]
+pub(super) struct EntryNumbers<'s> {
+    by_key: HashMap<Cow<'s, EntryKey>, u32>,
+    /// For each entry, the types of the fields that use it: bits by type tag.
+    types: Vec<u16>,
 }
 
-/// Returns a type's tag. Types with different tags must not share an entry. Tags 8, 9 and 10 have a
-/// text buffer.
-pub(crate) fn type_tag(field_type: &FieldType) -> u8 {
+/// Bits of the types that have a text buffer.
+const TEXT_TYPES: u16 = 1 << 8 | 1 << 9 | 1 << 10;
+
+/// Returns a type's tag. Types with different tags must not share an entry.
+pub(super) fn type_tag(field_type: &FieldType) -> u8 {
     let width = |width: Width| (width as u8).trailing_zeros() as u8 - 3;
     match field_type {
         FieldType::UInt(w) => width(*w),
@@ -33,75 +32,36 @@ pub(crate) fn type_tag(field_type: &FieldType) -> u8 {
     }
 }
 
-impl EntryNumbers {
-    pub(crate) fn of(set: &TemplateSet) -> Self {
-        let mut entries = Self::default();
-        for template in set.templates() {
-            entries.visit(set, &template.instructions, template.application_type.as_ref());
-        }
-        entries
-    }
-
-    fn visit(&mut self, set: &TemplateSet, instructions: &[Instruction], around: Option<&Name>) {
-        for instruction in instructions {
-            match instruction {
-                Instruction::Field(field) => match &field.operators {
-                    Operators::Whole(operator) => {
-                        self.add(operator, around, type_tag(&field.field_type));
-                    }
-                    Operators::Parts { exponent, mantissa } => {
-                        self.add(exponent, around, type_tag(&FieldType::Int(Width::W32)));
-                        self.add(mantissa, around, type_tag(&FieldType::Int(Width::W64)));
-                    }
-                },
-                Instruction::Group(group) => {
-                    if let Some(length) = &group.length {
-                        self.add(&length.operator, around, type_tag(&FieldType::UInt(Width::W32)));
-                    }
-                    let inside = group.application_type.as_ref().or(around);
-                    self.visit(set, &group.instructions, inside);
-                }
-                Instruction::StaticRef(target, _) => {
-                    let target = &set.templates()[*target];
-                    let inside = target.application_type.as_ref().or(around);
-                    self.visit(set, &target.instructions, inside);
-                }
-                Instruction::DynamicRef(_) => {}
-            }
-        }
-    }
-
-    fn add(&mut self, operator: &Operator, around: Option<&Name>, tag: u8) {
+impl<'s> EntryNumbers<'s> {
+    /// Returns the entry of an operator of a field with this type tag, if the operator uses one.
+    /// `around` is the application type around it.
+    pub(super) fn number(
+        &mut self,
+        operator: &'s Operator,
+        around: Option<&Name>,
+        tag: u8,
+    ) -> Option<u32> {
         if !operator.kind.uses_dictionary() {
-            return;
+            return None;
         }
         let next = self.types.len() as u32;
-        let index = *self.by_key.entry(key(operator, around).into_owned()).or_insert(next);
-        if index == next {
-            self.types.push(Vec::new());
+        let entry = *self.by_key.entry(key(operator, around)).or_insert(next);
+        if entry == next {
+            self.types.push(0);
         }
-        let types = &mut self.types[index as usize];
-        if !types.contains(&tag) {
-            types.push(tag);
-        }
+        self.types[entry as usize] |= 1 << tag;
+        Some(entry)
     }
 
-    /// Returns the entry of an operator, and whether fields of several types use it. `around` is
-    /// the application type around the operator after references are expanded.
-    pub(crate) fn entry(&self, operator: &Operator, around: Option<&Name>) -> (u32, bool) {
-        if !operator.kind.uses_dictionary() {
-            return (0, false);
-        }
-        match self.by_key.get(&*key(operator, around)) {
-            Some(&index) => (index, self.types[index as usize].len() > 1),
-            None => (0, false),
-        }
+    /// True if fields of several types use the entry. Known only when all operators are numbered.
+    pub(super) fn is_mixed(&self, entry: u32) -> bool {
+        self.types[entry as usize].count_ones() > 1
     }
 
     pub(super) fn text_buffers(&self) -> Vec<u32> {
         let mut next = 0;
-        let buffer = |types: &Vec<u8>| {
-            if !types.iter().any(|tag| (8..=10).contains(tag)) {
+        let buffer = |types: &u16| {
+            if types & TEXT_TYPES == 0 {
                 return u32::MAX;
             }
             next += 1;
@@ -115,40 +75,12 @@ impl EntryNumbers {
 /// the type around the reference.
 ///
 /// Spec: FAST 1.1 §6.1.
-fn key<'o>(operator: &'o Operator, around: Option<&Name>) -> Cow<'o, EntryKey> {
+fn key<'s>(operator: &'s Operator, around: Option<&Name>) -> Cow<'s, EntryKey> {
     match (&operator.entry.dictionary, around) {
         (DictionaryScope::Type(None), Some(around)) => Cow::Owned(EntryKey {
             dictionary: DictionaryScope::Type(Some(around.clone())),
             ..operator.entry.clone()
         }),
         _ => Cow::Borrowed(&operator.entry),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_referenced_template_takes_the_type_around_the_reference() {
-        let xml = r#"<templates dictionary="type">
-            <template name="H"><uInt32 name="a"><copy/></uInt32></template>
-            <template name="A" id="1"><typeRef name="Q"/><templateRef name="H"/></template>
-            <template name="B" id="2"><typeRef name="R"/><templateRef name="H"/></template>
-            <template name="C" id="3"><typeRef name="Q"/><uInt32 name="a"><copy/></uInt32></template>
-            </templates>"#;
-        let set = TemplateSet::parse(xml).expect("valid");
-        let entries = EntryNumbers::of(&set);
-        let Instruction::Field(field) = &set.templates()[0].instructions[0] else {
-            panic!("no field")
-        };
-        let Operators::Whole(operator) = &field.operators else { panic!("one operator") };
-        let (q, r) = (Name::local("Q"), Name::local("R"));
-        assert_ne!(entries.entry(operator, Some(&q)), entries.entry(operator, Some(&r)));
-        let Instruction::Field(own) = &set.templates()[3].instructions[0] else {
-            panic!("no field")
-        };
-        let Operators::Whole(own) = &own.operators else { panic!("one operator") };
-        assert_eq!(entries.entry(operator, Some(&q)), entries.entry(own, Some(&q)));
     }
 }

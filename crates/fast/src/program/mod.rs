@@ -1,8 +1,9 @@
 //! A compiled template set: a flat array of operations and the layout of records.
 //!
-//! [`Program::compile`] lowers the checked model once. Decoder and encoder run the same operations;
-//! [`Message`](crate::message::Message) reads the same layouts. Decoding is separate from storage:
-//! an operation has a slot and a presence bit, and the engine's sink decides how to store them.
+//! [`Program::compile`] expands the checked model and lowers it once. Decoder and encoder run the
+//! same operations; [`Message`](crate::message::Message) reads the same layouts. Decoding is
+//! separate from storage: an operation has a slot and a presence bit, and the engine's sink decides
+//! how to store them.
 //!
 //! Invariants: every `entry` is below [`Program::entry_count`], every slot below the record size of
 //! its segment, every jump inside its segment. Segments form a tree, so execution terminates.
@@ -10,6 +11,7 @@
 mod codes;
 mod compile;
 mod entries;
+mod expanded;
 mod homes;
 mod layout;
 mod op;
@@ -22,7 +24,7 @@ mod runs;
 mod view;
 
 pub use compile::{CompileError, CompileOptions};
-pub(crate) use entries::{EntryNumbers, type_tag};
+pub use expanded::{Body, ExpandedField, ExpandedSet, ExpandedTemplate, FieldKind, Operation};
 pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Initial, Op, OpCode, WireType};
@@ -149,6 +151,26 @@ impl Program {
     pub(crate) fn views_of(&self, segment: SegmentRef) -> &[FieldView] {
         let fields = &self.segment(segment).fields;
         &self.views[fields.start as usize..fields.end as usize]
+    }
+
+    /// Passes the operations of a segment and of its groups and sequences to `each`, in template
+    /// order.
+    pub(crate) fn for_each_op(&self, segment: SegmentRef, each: &mut dyn FnMut(&Op)) {
+        let ops = &self.segment(segment).ops;
+        for op in &self.code[ops.start as usize..ops.end as usize] {
+            each(op);
+            if let OpCode::Group | OpCode::GroupOptional | OpCode::Sequence = op.code {
+                self.for_each_op(SegmentRef(op.aux), each);
+            }
+        }
+    }
+
+    /// Returns the kinds of the lanes of a segment's fields (decimals have two, mandatory constants
+    /// none), if SIMD supports all fields and their number.
+    #[doc(hidden)]
+    pub fn lane_kinds(&self, segment: SegmentRef) -> Option<Vec<LaneKind>> {
+        let run = &self.runs[self.segment(segment).run? as usize];
+        (run.whole && run.fits_vectors()).then(|| run.kinds().collect())
     }
 
     /// Returns the path of a field from its template, such as `MDEntries/MDEntryPx`.

@@ -1,14 +1,13 @@
 //! Matches a generated module with a template set at start-up.
 
 use super::facts::Templates;
-use super::plan::ModulePlan;
 use super::state::{LastTemplate, Previous, sealed::Handover};
 use super::visit::Building;
 use crate::builder::MessageBuilder;
 use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{FastError, FastErrorKind};
 use crate::message::Message;
-use crate::program::Program;
+use crate::program::{OpCode, Program};
 use crate::rt::facts::{EntryFacts, ValueKind};
 use crate::template::Signature;
 use std::collections::HashMap;
@@ -78,7 +77,8 @@ impl Links {
         }
         let set = program.set();
         let signatures = set.signatures();
-        let plan = ModulePlan::of(program);
+        let templates: Vec<_> =
+            (0..set.templates().len()).map(|index| TemplateEntries::of(program, index)).collect();
         let mut links = Self {
             indexes: vec![None; T::TEMPLATES.len()],
             numbers: vec![None; set.templates().len()],
@@ -96,12 +96,12 @@ impl Links {
         for (index, signature) in signatures.iter().enumerate() {
             let same = |number: &usize| T::TEMPLATES[*number].signature == *signature.as_bytes();
             let Some(number) = (0..T::TEMPLATES.len()).find(same) else { continue };
-            let entries = plan.entries_of(index);
+            let entries = &templates[index].entries;
             if entries.len() != T::TEMPLATES[number].entries.len() {
                 continue;
             }
             let of_module = T::TEMPLATES[number].entries.iter().map(|&entry| usize::from(entry));
-            let pairs: Vec<_> = of_module.zip(entries).collect();
+            let pairs: Vec<_> = of_module.zip(entries.iter().copied()).collect();
             // The entries must correspond one to one; entries that several types share in the
             // program must be shared in the module too.
             let agree = pairs.iter().all(|&(module, (program, is_mixed))| {
@@ -120,10 +120,9 @@ impl Links {
         }
         links.shared = to_program.into_iter().collect();
         links.shared.sort_unstable();
-        for index in 0..set.templates().len() {
-            let used = (!plan.is_dynamic(index)).then(|| {
-                let mut used: Vec<(usize, u32)> = plan
-                    .entries_of(index)
+        for TemplateEntries { entries, is_dynamic } in &templates {
+            let used = (!is_dynamic).then(|| {
+                let mut used: Vec<(usize, u32)> = entries
                     .iter()
                     .filter_map(|(entry, _)| Some((*to_module.get(entry)?, *entry)))
                     .collect();
@@ -244,6 +243,29 @@ impl Links {
                 None => LastTemplate::Foreign(index),
             },
         }
+    }
+}
+
+/// The entries of a template's operators in template order, and whether several types share them.
+#[derive(Default)]
+struct TemplateEntries {
+    entries: Vec<(u32, bool)>,
+    /// True if it has a dynamic reference.
+    is_dynamic: bool,
+}
+
+impl TemplateEntries {
+    fn of(program: &Program, template: usize) -> Self {
+        let (mut to, mut is_mixed) = (Self::default(), false);
+        program.for_each_op(program.templates()[template].segment, &mut |op| match op.code {
+            OpCode::CheckEntryType => is_mixed = true,
+            OpCode::DynamicRef => to.is_dynamic = true,
+            _ if op.operator.uses_dictionary() => {
+                to.entries.push((op.entry, std::mem::take(&mut is_mixed)));
+            }
+            _ => {}
+        });
+        to
     }
 }
 

@@ -26,6 +26,13 @@ mod extract;
 mod extract {
     pub(crate) use super::kernel::Portable as Extracting;
 }
+/// The expanded form of a template set, from which modules are generated.
+pub mod expanded {
+    pub use crate::program::{
+        Body, ExpandedField, ExpandedSet, ExpandedTemplate, FieldKind, Operation, Projection,
+    };
+    pub use crate::template::OperatorKind;
+}
 mod facts;
 pub mod fill;
 mod follow;
@@ -36,7 +43,6 @@ mod lanes;
 mod link;
 mod packet;
 mod past;
-pub mod plan;
 mod quick;
 mod room;
 #[cfg(not(reads_ahead))]
