@@ -45,7 +45,7 @@ impl<'p> Module<'p> {
 
     /// Returns the field names of `Messages`, one per template.
     fn idents(&self) -> Vec<String> {
-        let mut scope = NameScope::with(&["current", "message"]);
+        let mut scope = NameScope::with("current message");
         self.roots().map(|shape| scope.claim(&snake(&shape.name), |_| Vec::new())).collect()
     }
 

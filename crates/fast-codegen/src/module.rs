@@ -45,55 +45,11 @@ pub(crate) struct Module<'p> {
 }
 
 /// Type names that generated structs must not use.
-const TAKEN_TYPES: [&str; 47] = [
-    "Bits",
-    "Box",
-    "Charset",
-    "Clone",
-    "CodingContext",
-    "CpuKernel",
-    "Debug",
-    "Decimal",
-    "DecodeSegment",
-    "Decoder",
-    "Default",
-    "EncodeSegment",
-    "Encoder",
-    "EntryFacts",
-    "EntryList",
-    "Err",
-    "FastError",
-    "FieldValue",
-    "Fresh",
-    "InputCursor",
-    "K",
-    "LaneKind",
-    "LaneSegment",
-    "LaneValues",
-    "Message",
-    "Messages",
-    "ModuleValue",
-    "None",
-    "Ok",
-    "Option",
-    "OutputCursor",
-    "P",
-    "Past",
-    "Record",
-    "Reference",
-    "Result",
-    "Self",
-    "Some",
-    "State",
-    "StateSlot",
-    "TemplateFacts",
-    "Templates",
-    "TextValue",
-    "Unknown",
-    "ValueKind",
-    "Visit",
-    "Warm",
-];
+const TAKEN_TYPES: &str = "Bits Box Charset Clone CodingContext CpuKernel Debug Decimal \
+    DecodeSegment Decoder Default EncodeSegment Encoder EntryFacts EntryList Err FastError \
+    FieldValue Fresh InputCursor K LaneKind LaneSegment LaneValues Message Messages ModuleValue \
+    None Ok Option OutputCursor P Past Record Reference Result Self Some State StateSlot \
+    TemplateFacts Templates TextValue Unknown ValueKind Visit Warm";
 
 impl<'p> Module<'p> {
     pub(crate) fn of(
@@ -117,7 +73,7 @@ impl<'p> Module<'p> {
             laned: Vec::new(),
         };
         module.number_entries()?;
-        let mut types = NameScope::with(&TAKEN_TYPES);
+        let mut types = NameScope::with(TAKEN_TYPES);
         for (index, template) in expanded.templates.iter().enumerate() {
             let Some(id) = template.template.id else {
                 // A template that is only referenced: its fields are part of other templates. The

@@ -77,9 +77,9 @@ pub(crate) fn upper(name: &str) -> String {
 pub(crate) struct NameScope(HashSet<String>);
 
 impl NameScope {
-    /// Creates a scope in which these names are used.
-    pub(crate) fn with(taken: &[&str]) -> Self {
-        Self(taken.iter().map(|name| name.to_string()).collect())
+    /// Creates a scope in which these names, separated by spaces, are used.
+    pub(crate) fn with(taken: &str) -> Self {
+        Self(taken.split(' ').map(str::to_owned).collect())
     }
 
     /// Returns the name, with the first number appended that makes it unique if necessary. `also`
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_name_taken_gets_a_number() {
-        let mut scope = NameScope::with(&["arena"]);
+        let mut scope = NameScope::with("arena");
         let setter = |name: &str| vec![format!("set_{name}")];
         assert_eq!(scope.claim("price", setter), "price");
         assert_eq!(scope.claim("price", setter), "price_2");

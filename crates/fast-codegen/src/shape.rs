@@ -215,23 +215,8 @@ pub(crate) fn uses(
 
 /// Names that methods and fields of the structs already use.
 pub(crate) fn member_scope() -> NameScope {
-    NameScope::with(&[
-        "arena",
-        "present",
-        "fill",
-        "visit",
-        "text",
-        "new_text",
-        "clone",
-        "clone_from",
-        "default",
-        "fmt",
-        "clear",
-        "borrow",
-        "borrow_mut",
-        "into",
-        "from",
-        "to_owned",
-        "type_id",
-    ])
+    NameScope::with(
+        "arena present fill visit text new_text clone clone_from default fmt clear borrow \
+        borrow_mut into from to_owned type_id",
+    )
 }
