@@ -11,8 +11,7 @@ use crate::names::snake;
 use crate::operation::{
     charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
-use crate::shape::{StructMember, StructShape, map_bits, uses};
-use std::collections::HashMap;
+use crate::shape::{StructMember, StructShape, map_bits};
 use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
@@ -78,24 +77,10 @@ impl<'p> Module<'p> {
 
     /// True if the map of a shape is written bit by bit.
     fn is_open(&self, shape: &StructShape<'p>) -> bool {
-        let mut counts = HashMap::new();
-        uses(&shape.members, &self.shapes, &mut counts);
-        let is_dynamic = |member: &StructMember<'_>| {
-            matches!(member.plan.kind, FieldKind::Dynamic)
-                || member.child.is_some_and(|child| self.nests(child))
-        };
         !shape.mode.is_fixed()
             || shape.map_bits > MAP_BITS_MAX
-            || shape.members.iter().any(is_dynamic)
-            || counts.values().any(|count| *count > 1)
-    }
-
-    /// True if a shape has a dynamic reference at any level.
-    fn nests(&self, shape: usize) -> bool {
-        self.shapes[shape].members.iter().any(|member| {
-            matches!(member.plan.kind, FieldKind::Dynamic)
-                || member.child.is_some_and(|child| self.nests(child))
-        })
+            || shape.body.is_dynamic()
+            || shape.uses().values().any(|count| *count > 1)
     }
 
     pub(crate) fn encode_name(&self, shape: &StructShape<'p>) -> String {

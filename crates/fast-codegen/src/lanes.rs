@@ -2,8 +2,7 @@
 
 use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::shape::{StructMember, StructShape, uses};
-use std::collections::HashMap;
+use crate::shape::{StructMember, StructShape};
 use tickwire_fast::rt::LaneKind;
 use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Width};
@@ -67,10 +66,8 @@ impl<'p> Module<'p> {
     /// True if the dictionary entries of a sequence's fields are used by no other field of the
     /// message.
     fn is_alone(&self, root: &StructShape<'p>, child: &StructShape<'p>) -> bool {
-        let (mut own, mut all) = (HashMap::new(), HashMap::new());
-        uses(&child.members, &self.shapes, &mut own);
-        uses(&root.members, &self.shapes, &mut all);
-        own.keys().all(|entry| all.get(entry) == Some(&1))
+        let all = root.uses();
+        child.uses().keys().all(|entry| all.get(entry) == Some(&1))
     }
 
     /// True if the entries of a shape are decoded in lanes.

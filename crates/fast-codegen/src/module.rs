@@ -268,21 +268,17 @@ impl<'p> Shaping<'_, 'p, '_> {
         };
         let ident =
             scope.claim(&name, |name| vec![format!("set_{name}"), name.to_ascii_uppercase()]);
-        let child = match &field.kind {
-            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => {
-                self.path.push(field.name.local.to_string());
-                let name = self.types.claim_type(&format!("{parent}{}", camel(&field.name.local)));
-                let child = self.shape(body, None, name, is_wanted, depth + 1);
-                self.path.pop();
-                let shape = &mut self.module.shapes[child];
-                shape.doc = match field.kind {
-                    FieldKind::Group(_) => format!("Group `{}`.", field.name),
-                    _ => format!("An entry of sequence `{}`.", field.name),
-                };
-                Some(child)
-            }
-            _ => None,
-        };
+        let child = field.body().map(|body| {
+            self.path.push(field.name.local.to_string());
+            let name = self.types.claim_type(&format!("{parent}{}", camel(&field.name.local)));
+            let child = self.shape(body, None, name, is_wanted, depth + 1);
+            self.path.pop();
+            self.module.shapes[child].doc = match field.kind {
+                FieldKind::Group(_) => format!("Group `{}`.", field.name),
+                _ => format!("An entry of sequence `{}`.", field.name),
+            };
+            child
+        });
         let is_stored = match child {
             Some(child) => is_wanted || self.module.shapes[child].is_stored,
             // The content of a reference is always stored: it must be decoded into something.

@@ -3,9 +3,8 @@
 //! reset.
 
 use crate::module::Module;
-use crate::shape::{StructShape, uses};
-use std::collections::HashMap;
-use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, Operation, OperatorKind};
+use crate::shape::StructShape;
+use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 /// Generic parameter for the known state of a segment's entries.
@@ -34,13 +33,8 @@ impl<'p> Module<'p> {
         let mut slots: Vec<usize> = Vec::new();
         let mut is_plain = true;
         for member in shape.members.iter().filter(|member| !is_mostly_absent(member.plan)) {
-            let operations: &[&Operation<'_>] = match &member.plan.kind {
-                FieldKind::Scalar { operation, .. } => &[operation],
-                FieldKind::Parts { exponent, mantissa } => &[exponent, mantissa],
-                _ => &[],
-            };
             is_plain &= !matches!(member.plan.kind, FieldKind::Dynamic);
-            for operation in operations {
+            for operation in member.plan.operations() {
                 is_plain &= self.expanded.checked_tag(operation).is_none();
                 slots.extend(self.slot_index(operation));
             }
@@ -63,9 +57,7 @@ impl<'p> Module<'p> {
         let (first, count) = self.warm_entries(child)?;
         let is_static = root.root.as_ref().is_some_and(|root| !root.is_dynamic);
         let is_whole = self.frequent_slots(child)?.len() == count;
-        let mut times = HashMap::new();
-        uses(&root.members, &self.shapes, &mut times);
-        let is_alone = times.into_iter().all(|(entry, times)| {
+        let is_alone = root.uses().into_iter().all(|(entry, times)| {
             times == 1
                 || !self
                     .slot_of_entry(entry)

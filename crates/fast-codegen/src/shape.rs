@@ -55,6 +55,7 @@ pub(crate) struct StructShape<'p> {
     pub(crate) name: String,
     /// Text of its doc comment.
     pub(crate) doc: String,
+    pub(crate) body: &'p Body<'p>,
     pub(crate) members: Vec<StructMember<'p>>,
     pub(crate) root: Option<Root>,
     /// Number of presence-map bits, including that of the template id.
@@ -90,6 +91,17 @@ pub(crate) struct StructMember<'p> {
 }
 
 impl StructShape<'_> {
+    /// Returns how often each dictionary entry is used, in nested segments too.
+    pub(crate) fn uses(&self) -> HashMap<u32, usize> {
+        let mut uses = HashMap::new();
+        self.body.for_each(&mut |operation| {
+            if let Some(entry) = operation.entry {
+                *uses.entry(entry).or_default() += 1;
+            }
+        });
+        uses
+    }
+
     /// True if the segment has a presence map of its own.
     pub(crate) fn has_map(&self) -> bool {
         self.root.is_some() || self.map_bits > 0
@@ -134,14 +146,8 @@ fn is_conditional(field: &ExpandedField<'_>) -> bool {
 }
 
 fn takes_bytes(field: &ExpandedField<'_>) -> bool {
-    let always = |operation: &Operation<'_>| operation.kind.is_always_in_stream();
-    match &field.kind {
-        FieldKind::Scalar { operation, .. } => always(operation),
-        FieldKind::Parts { exponent, mantissa } => always(exponent) || always(mantissa),
-        FieldKind::Sequence { length, .. } => always(length),
-        FieldKind::Group(_) => false,
-        FieldKind::Dynamic => true,
-    }
+    matches!(field.kind, FieldKind::Dynamic)
+        || field.operations().any(|operation| operation.kind.is_always_in_stream())
 }
 
 /// Counts the bits and fields of a segment and returns its shape.
@@ -157,6 +163,7 @@ pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> StructShape
     StructShape {
         name: String::new(),
         doc: String::new(),
+        body,
         members: Vec::new(),
         depth: 0,
         takes_bytes: map_bits > 0 || body.fields.iter().any(takes_bytes),
@@ -184,33 +191,6 @@ pub(crate) fn is_text(field: &ExpandedField<'_>) -> bool {
 pub(crate) fn is_constant(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Scalar { operation, .. }
         if operation.kind == OperatorKind::Constant)
-}
-
-/// Counts the uses of each dictionary entry in a segment and its nested segments.
-pub(crate) fn uses(
-    body: &[StructMember<'_>],
-    shapes: &[StructShape<'_>],
-    count: &mut HashMap<u32, usize>,
-) {
-    let mut note = |operation: &Operation<'_>| {
-        if let Some(entry) = operation.entry {
-            *count.entry(entry).or_default() += 1;
-        }
-    };
-    for member in body {
-        match &member.plan.kind {
-            FieldKind::Scalar { operation, .. } => note(operation),
-            FieldKind::Parts { exponent, mantissa } => {
-                note(exponent);
-                note(mantissa);
-            }
-            FieldKind::Sequence { length, .. } => note(length),
-            FieldKind::Group(_) | FieldKind::Dynamic => {}
-        }
-    }
-    for child in body.iter().filter_map(|member| member.child) {
-        uses(&shapes[child].members, shapes, count);
-    }
 }
 
 /// Names that methods and fields of the structs already use.

@@ -134,43 +134,51 @@ impl Body<'_> {
     /// Passes every operator to `each`, in template order.
     pub fn for_each(&self, each: &mut dyn FnMut(&Operation<'_>)) {
         for field in &self.fields {
-            match &field.kind {
-                FieldKind::Scalar { operation, .. } => each(operation),
-                FieldKind::Parts { exponent, mantissa } => {
-                    each(exponent);
-                    each(mantissa);
-                }
-                FieldKind::Group(body) => body.for_each(each),
-                FieldKind::Sequence { length, entry, .. } => {
-                    each(length);
-                    entry.for_each(each);
-                }
-                FieldKind::Dynamic => {}
+            field.operations().for_each(&mut *each);
+            if let Some(body) = field.body() {
+                body.for_each(each);
             }
         }
     }
 
     /// True if there is a dynamic reference at any level.
     pub fn is_dynamic(&self) -> bool {
-        self.fields.iter().any(|field| match &field.kind {
-            FieldKind::Dynamic => true,
-            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => body.is_dynamic(),
-            _ => false,
+        self.fields.iter().any(|field| {
+            matches!(field.kind, FieldKind::Dynamic) || field.body().is_some_and(Self::is_dynamic)
         })
     }
 
     /// Returns the nesting depth of groups and sequences.
     pub fn depth(&self) -> u32 {
-        let depth = |field: &ExpandedField<'_>| match &field.kind {
-            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => 1 + body.depth(),
-            FieldKind::Dynamic => 1,
+        let depth = |field: &ExpandedField<'_>| match (&field.kind, field.body()) {
+            (_, Some(body)) => 1 + body.depth(),
+            (FieldKind::Dynamic, None) => 1,
             _ => 0,
         };
         self.fields.iter().map(depth).max().unwrap_or(0)
     }
 }
 
-impl ExpandedField<'_> {
+impl<'s> ExpandedField<'s> {
+    /// Returns its own operators, without those of the fields inside it.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation<'s>> {
+        let (first, second) = match &self.kind {
+            FieldKind::Scalar { operation, .. } => (Some(operation), None),
+            FieldKind::Parts { exponent, mantissa } => (Some(exponent), Some(mantissa)),
+            FieldKind::Sequence { length, .. } => (Some(length), None),
+            FieldKind::Group(_) | FieldKind::Dynamic => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Returns the fields of a group or of a sequence entry.
+    pub fn body(&self) -> Option<&Body<'s>> {
+        match &self.kind {
+            FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => Some(body),
+            _ => None,
+        }
+    }
+
     /// Returns the type of a scalar field.
     pub fn field_type(&self) -> Option<&FieldType> {
         match &self.kind {
