@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tickwire_captures::CaptureSample;
 use tickwire_exchange::{CmeShape, FeedShape, Generator, Options};
 use tickwire_fast::{
-    Decoder, DecoderOptions, EngineUnderTest, Message, Program, ResetPolicy, TemplateSet,
+    Decoder, DecoderOptions, EngineUnderTest, Message, Program, ResetPolicy, TemplateSet, TierUp,
 };
 use tickwire_feed::capture::{CaptureFormat, CaptureOptions, CaptureReader};
 use tickwire_feed::framing::detect::PACKETS_MAX;
@@ -278,9 +278,11 @@ impl Corpus {
         Decoder::with_options(program.clone(), self.decoder_options(engine))
     }
 
-    /// Returns the options of the decoders.
+    /// Returns the options of the decoders. All templates are compiled at the start: otherwise rare ones
+    /// would not be compiled within a measurement.
     pub fn decoder_options(&self, engine: EngineUnderTest) -> DecoderOptions {
-        DecoderOptions::default().reset(self.reset).engine_under_test(engine)
+        let options = DecoderOptions::default().tier_up(TierUp::Eager);
+        options.reset(self.reset).engine_under_test(engine)
     }
 
     /// Decodes all packets from the start and passes on each message.
