@@ -1,6 +1,6 @@
 //! Blocks of records for columnar output.
 
-use crate::dictionary::{INLINE_MAX, OUTSIDE, Word};
+use crate::dictionary::{LONG_WORD, Word, is_long, short_bytes};
 use crate::message::{Entries, Record};
 use crate::program::{FieldLayout, Program, SegmentRef, Storage};
 use crate::slot::{NumberKind, Repeated, Slot, SlotKind, Text};
@@ -78,7 +78,8 @@ impl BlockText {
     #[inline(always)]
     pub fn short(self) -> Option<([u8; 8], usize)> {
         let word = self.0.to_le_bytes();
-        (word[7] != OUTSIDE).then(|| (word, usize::from(word[7]).min(INLINE_MAX)))
+        let len = short_bytes(&word)?.len();
+        Some((word, len))
     }
 
     /// Returns true if the string is one byte.
@@ -344,12 +345,12 @@ impl ColumnBlock {
             let presence = u64::from_le_bytes(self.words[row + place.presence_at]);
             let is_present = presence >> place.bit & 1 != 0;
             let at = row + at;
-            if is_present && self.words[at][7] == OUTSIDE {
+            if is_present && is_long(self.words[at]) {
                 let start = self.strings.len();
                 self.strings.extend_from_slice(&bytes_of(self.words[at]));
                 let index = self.long.len() as u64;
                 self.long.push(start..self.strings.len());
-                self.words[at] = (index | u64::from(OUTSIDE) << 56).to_le_bytes();
+                self.words[at] = (index | u64::from_le_bytes(LONG_WORD)).to_le_bytes();
             }
         }
     }

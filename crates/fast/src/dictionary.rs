@@ -3,6 +3,7 @@
 mod homes;
 #[cfg(machine_code)]
 mod undo;
+mod word;
 
 use crate::program::Program;
 #[cfg(machine_code)]
@@ -11,26 +12,12 @@ use homes::{Homes, WaitingMessage};
 pub(crate) use homes::{LaneState, LaneWords};
 #[cfg(machine_code)]
 pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS};
-
-/// Eight bytes of a record or an entry: an integer, a short string, or a reference to data
-/// elsewhere.
-pub(crate) type Word = [u8; 8];
-
-/// Longest string stored inside a word; the word's last byte is its length.
-pub(crate) const INLINE_MAX: usize = 7;
-/// Last byte of a word whose string is in a buffer.
-pub(crate) const OUTSIDE: u8 = 0xff;
-/// The word of a string that is in its entry's buffer.
-pub(crate) const LONG_WORD: Word = [0, 0, 0, 0, 0, 0, 0, OUTSIDE];
-
-/// The word of a short string.
-#[inline]
-pub(crate) fn inline_word(bytes: &[u8]) -> Option<Word> {
-    let mut word = [0; 8];
-    word.get_mut(..bytes.len()).filter(|w| w.len() <= INLINE_MAX)?.copy_from_slice(bytes);
-    word[7] = bytes.len() as u8;
-    Some(word)
-}
+pub(crate) use word::{
+    INLINE_MAX, LEN_MAX, LONG_WORD, Word, inline_word, is_long, long_word, place_of, place_word,
+    short_bytes, word_of_bytes,
+};
+#[cfg(machine_code)]
+pub(crate) use word::{LENGTH_SHIFT, LONG_LENGTH_SHIFT, OUTSIDE};
 
 /// Epoch at which a journal renumbers epochs: the resets left are far more than one message can
 /// have.
@@ -250,11 +237,8 @@ impl DictionaryEntries {
 
     #[inline]
     pub(crate) fn bytes(&self, entry: u32) -> &[u8] {
-        let word = &self.entries[entry as usize].word;
-        match word[7] {
-            OUTSIDE => &self.texts[self.text_of_entry[entry as usize] as usize],
-            len => &word[..usize::from(len).min(INLINE_MAX)],
-        }
+        short_bytes(&self.entries[entry as usize].word)
+            .unwrap_or_else(|| &self.texts[self.text_of_entry[entry as usize] as usize])
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! template's fields, a group, or one entry of a sequence.
 
 use crate::decoder::MessageVisitor;
-use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
+use crate::dictionary::{Word, inline_word, long_word, place_of, short_bytes};
 use crate::error::FastErrorKind;
 use crate::program::{
     FieldLayout, FieldRef, FieldView, LANES_MAX, Program, SegmentRef, Storage, ViewKind,
@@ -100,13 +100,9 @@ impl MessageStore {
     ) -> Result<(), FastErrorKind> {
         self.words[at] = match inline_word(bytes) {
             Some(word) => word,
-            None => self.push_bytes(bytes, bytes_max)?,
+            None => push_bytes(&mut self.bytes, bytes, bytes_max)?,
         };
         Ok(())
-    }
-
-    fn push_bytes(&mut self, bytes: &[u8], bytes_max: usize) -> Result<Word, FastErrorKind> {
-        push_bytes(&mut self.bytes, bytes, bytes_max)
     }
 
     /// Returns the string of a word.
@@ -118,11 +114,10 @@ impl MessageStore {
     /// Returns the string of a word of this message.
     #[inline(always)]
     fn bytes_of<'m>(&'m self, word: &'m Word) -> &'m [u8] {
-        if word[7] != OUTSIDE {
-            return &word[..usize::from(word[7]).min(INLINE_MAX)];
+        if let Some(bytes) = short_bytes(word) {
+            return bytes;
         }
-        let start = u32::from_le_bytes([word[0], word[1], word[2], word[3]]) as usize;
-        let len = u32::from_le_bytes([word[4], word[5], word[6], 0]) as usize;
+        let (start, len) = place_of(*word);
         &self.bytes[start..start + len]
     }
 }
@@ -134,13 +129,12 @@ pub(crate) fn push_bytes(
     bytes_max: usize,
 ) -> Result<Word, FastErrorKind> {
     let start = store.len();
-    if start + bytes.len() > bytes_max.min(u32::MAX as usize) || bytes.len() >= 1 << 24 {
+    if start + bytes.len() > bytes_max.min(u32::MAX as usize) {
         return Err(FastErrorKind::MessageTooLarge);
     }
+    let word = long_word(start, bytes.len()).ok_or(FastErrorKind::MessageTooLarge)?;
     store.extend_from_slice(bytes);
-    let [a, b, c, d] = (start as u32).to_le_bytes();
-    let [e, f, g, _] = (bytes.len() as u32).to_le_bytes();
-    Ok([a, b, c, d, e, f, g, OUTSIDE])
+    Ok(word)
 }
 
 /// Splits a word into two 32-bit numbers: count and position of a sequence, template and position

@@ -2,7 +2,7 @@
 
 use super::engine::DecoderEngine;
 use super::sink::RecordSink;
-use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
+use crate::dictionary::{EntryState, INLINE_MAX, Word, is_long, word_of_bytes};
 use crate::error::FastErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
@@ -15,7 +15,7 @@ fn ascii_word(wire: &[u8]) -> Word {
     for (index, &byte) in wire.iter().enumerate().take(INLINE_MAX) {
         word |= u64::from(byte & 0x7f) << (8 * index);
     }
-    (word | (wire.len() as u64) << 56).to_le_bytes()
+    word_of_bytes(word, wire.len())
 }
 
 /// Appends an ascii string from the wire, without its stop bit.
@@ -154,7 +154,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             return self.text_not_assigned(op, base, state);
         }
         let word = self.dictionary.word(op.entry);
-        if word[7] != OUTSIDE {
+        if !is_long(word) {
             self.sink.short_text(base, op, word);
             return Ok(true);
         }

@@ -4,7 +4,7 @@ use super::Decoder;
 use super::engine::DecoderEngine;
 use super::sink::{RecordSink, TraceStep};
 use crate::ResetPolicy;
-use crate::dictionary::{DictionaryEntries, EntryState, INLINE_MAX, Word};
+use crate::dictionary::{DictionaryEntries, EntryState, Word, short_bytes};
 use crate::error::{FastError, FastErrorKind};
 use crate::program::{FieldRef, Op, OpCode, Program, SegmentLayout, Storage, WireType};
 use crate::template::{Decimal, OperatorKind, Value};
@@ -327,7 +327,7 @@ impl RecordSink for Tracing<'_> {
     }
 
     fn short_text(&mut self, _base: usize, _op: &Op, word: Word) {
-        self.value = Some(Value::Bytes(word[..usize::from(word[7]).min(INLINE_MAX)].into()));
+        self.value = Some(Value::Bytes(short_bytes(&word).unwrap_or_default().into()));
     }
 
     fn text(&mut self, _base: usize, _op: &Op, bytes: &[u8]) -> Result<(), FastErrorKind> {

@@ -6,7 +6,7 @@
 //! written since the last reset and every entry is undefined. Code that reads or writes the entries
 //! calls [`DictionaryEntries::leave_home`] first. During a journal, all homes are left.
 
-use super::{DictionaryEntries, DictionaryEntry, OUTSIDE, Word};
+use super::{DictionaryEntries, DictionaryEntry, Word, is_long};
 use crate::decoder::vectors::{self, Wide};
 use crate::program::{HomeSlot, LANES_MAX, LaneRun, Program};
 #[cfg(machine_code)]
@@ -365,7 +365,7 @@ impl DictionaryEntries {
             let entry = self.entries.get(lane.entry as usize)?;
             let (index, mask) = (usize::from(lane.lane) % LANES_MAX, 1 << lane.lane);
             if entry.stamp == self.epoch {
-                let is_long = lane.text && entry.word[7] == OUTSIDE;
+                let is_long = lane.text && is_long(entry.word);
                 if is_long || lane.checked && !run.takes(index, u64::from_le_bytes(entry.word)) {
                     return None;
                 }

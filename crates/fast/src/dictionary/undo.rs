@@ -1,7 +1,7 @@
 //! Saving entries before a message and restoring them if compiled code bails out; access of machine
 //! code to a dictionary.
 
-use super::{DictionaryEntries, DictionaryEntry, Home, INLINE_MAX, OUTSIDE, TextUndo, Word};
+use super::{DictionaryEntries, DictionaryEntry, Home, TextUndo, Word, short_bytes};
 use std::mem::offset_of;
 
 /// Bytes of a [`DictionaryEntry`]; machine code copies it as one vector.
@@ -46,10 +46,7 @@ pub(super) struct Undo {
 impl DictionaryEntry {
     /// Returns the string of an assigned entry, if it is stored in the word.
     pub(crate) fn inline(&self) -> Option<&[u8]> {
-        match self.word[7] {
-            OUTSIDE => None,
-            len => self.word.get(..usize::from(len).min(INLINE_MAX)),
-        }
+        short_bytes(&self.word)
     }
 
     pub(crate) fn assign(&mut self, word: Word, epoch: u32) {

@@ -3,7 +3,7 @@
 use super::engine::EncoderEngine;
 use super::text_delta::{TextDelta, shortest_tail};
 use super::writer::{self, MapWriter};
-use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
+use crate::dictionary::{EntryState, is_long, short_bytes};
 use crate::error::FastErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
@@ -70,7 +70,8 @@ impl<'e> EncoderEngine<'e> {
     fn text_on_wire(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         if let (WireType::Ascii, Some(at)) = (op.wire, at) {
             let word = self.store.words[at];
-            if is_inline(word) && usize::from(word[INLINE_MAX]) <= self.limits.string_max as usize {
+            let string_max = self.limits.string_max as usize;
+            if short_bytes(&word).is_some_and(|bytes| bytes.len() <= string_max) {
                 return writer::short_ascii(self.out, word, op.optional);
             }
         }
@@ -131,7 +132,7 @@ impl<'e> EncoderEngine<'e> {
     #[inline]
     fn set_text(&mut self, op: &Op, at: Option<usize>) {
         match at.map(|at| self.store.words[at]) {
-            Some(word) if is_inline(word) => {
+            Some(word) if !is_long(word) => {
                 self.dictionary.set_short_text::<true>(op.entry, word);
             }
             Some(_) => {
@@ -159,9 +160,9 @@ impl<'e> EncoderEngine<'e> {
     #[inline]
     fn is_previous_text(&self, op: &Op, at: usize) -> bool {
         let word = self.dictionary.word(op.entry);
-        match is_inline(word) && is_inline(self.store.words[at]) {
-            true => word == self.store.words[at],
-            false => self.dictionary.bytes(op.entry) == self.store.bytes_at(at),
+        match is_long(word) || is_long(self.store.words[at]) {
+            true => self.dictionary.bytes(op.entry) == self.store.bytes_at(at),
+            false => word == self.store.words[at],
         }
     }
 
@@ -196,9 +197,4 @@ impl<'e> EncoderEngine<'e> {
         self.set_text(op, at);
         Ok(())
     }
-}
-
-#[inline]
-fn is_inline(word: Word) -> bool {
-    word[INLINE_MAX] != OUTSIDE
 }

@@ -7,7 +7,7 @@
 use super::layout::SegmentLayout;
 use super::op::Op;
 use super::runs::{LANES_MAX, LaneRun};
-use crate::dictionary::OUTSIDE;
+use crate::dictionary::is_long;
 use std::collections::HashMap;
 
 /// One entry of a home.
@@ -26,8 +26,8 @@ impl HomeSlot {
 
     /// True if every run that uses the entry can continue from this value.
     pub(crate) fn takes(&self, word: [u8; 8]) -> bool {
-        let is_long = self.text && word[7] == OUTSIDE;
-        !is_long && u64::from_le_bytes(word).wrapping_add(self.bias) <= self.limit
+        let is_outside = self.text && is_long(word);
+        !is_outside && u64::from_le_bytes(word).wrapping_add(self.bias) <= self.limit
     }
 }
 

@@ -5,9 +5,10 @@ use super::growth::Growth;
 use super::kernel::CpuKernel;
 use super::lanes::Sequences;
 use super::room::{LongValues, TextArena, TextPiece};
-use super::text::{Charset, LEN_MAX, TextValue};
+use super::text::{Charset, TextValue};
 use crate::EngineUnderTest;
 use crate::decoder::vectors::Wide;
+use crate::dictionary::LEN_MAX;
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
 

@@ -8,12 +8,14 @@ use super::lanes::text_word;
 use super::past::{Past, Unknown};
 use super::room::{LongValues, TextPiece, VALUE};
 use super::state::{ModuleState, StateSlot};
-use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
+pub(super) use crate::dictionary::short_bytes;
+use crate::dictionary::{
+    EntryState, INLINE_MAX, LONG_WORD, Word, is_long, long_word, place_of, place_word,
+    word_of_bytes,
+};
 use std::fmt;
 
 const STOP: u8 = 0x80;
-/// Lengths in the word of a long string are below this.
-pub(super) const LEN_MAX: usize = 1 << 24;
 
 /// A string or byte vector of a generated message: up to seven bytes are stored inline, longer ones
 /// in the message's arena. [`bytes`](Self::bytes) returns them.
@@ -69,16 +71,15 @@ impl TextValue {
         if let Some(text) = Self::short(bytes) {
             return Some(text);
         }
-        let start = u32::try_from(arena.len()).ok()?;
-        let len = u32::try_from(bytes.len()).ok().filter(|len| len >> 24 == 0)?;
+        let word = long_word(arena.len(), bytes.len())?;
         arena.extend_from_slice(bytes);
-        Some(Self::outside(start, len))
+        Some(Self(word))
     }
 
     /// Creates a string of `len` bytes (less than 2^24) at `start` of an arena.
     #[inline(always)]
     pub(super) fn outside(start: u32, len: u32) -> Self {
-        Self::from_word(u64::from(start) | u64::from(len) << 32 | LONG)
+        Self(place_word(start, len))
     }
 
     /// As [`push`](Self::push), for an arena with bounded growth.
@@ -96,15 +97,8 @@ impl TextValue {
         if let Some(bytes) = short_bytes(word) {
             return bytes;
         }
-        let (start, len) = self.outside_range();
+        let (start, len) = place_of(*word);
         arena.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
-    }
-
-    /// Returns the start and the length of a long string in its arena.
-    #[inline(always)]
-    fn outside_range(self) -> (usize, usize) {
-        let word = self.word();
-        (word as u32 as usize, (word >> 32) as usize & (LEN_MAX - 1))
     }
 
     /// True if the text equals this string of at most seven bytes.
@@ -116,7 +110,7 @@ impl TextValue {
     /// Creates a string of `len` characters, at most seven; the first is in the lowest byte.
     #[inline(always)]
     pub(super) fn of_ascii(characters: u64, len: usize) -> Self {
-        Self::from_word(characters | (len as u64) << 56)
+        Self(word_of_bytes(characters, len))
     }
 
     /// Creates a string of at most three characters, with their number in the last byte.
@@ -127,7 +121,7 @@ impl TextValue {
 
     #[inline(always)]
     pub(super) fn is_short(self) -> bool {
-        self.word() >> 56 != u64::from(OUTSIDE)
+        !is_long(self.0)
     }
 
     #[inline(always)]
@@ -141,14 +135,8 @@ impl TextValue {
     }
 }
 
-/// Returns the bytes of a short string; `None` if they are stored elsewhere.
-#[inline]
-pub(super) fn short_bytes(word: &Word) -> Option<&[u8]> {
-    (word[7] != OUTSIDE).then(|| &word[..usize::from(word[7]).min(INLINE_MAX)])
-}
-
 /// Word of a previous value that is in a buffer of the state.
-pub(super) const LONG: u64 = (OUTSIDE as u64) << 56;
+pub(super) const LONG: u64 = u64::from_le_bytes(LONG_WORD);
 
 /// Wire type of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -401,7 +389,7 @@ impl SplicedText<'_> {
             // The first part has at most seven bytes, so the shift is below 64.
             let word = word_of(front)
                 | if back.is_empty() { 0 } else { word_of(back) << (8 * front.len()) };
-            (TextValue::from_word(word | (len as u64) << 56), 0)
+            (TextValue::of_ascii(word, len), 0)
         } else {
             (context.long_text(front, back)?, context.arena.end() as usize - len)
         };
@@ -439,7 +427,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     /// Assigns a string of the arena to the entry.
     #[inline(never)]
     fn assign_outside(&mut self, slot: StateSlot, text: TextValue, context: &CodingContext) {
-        let (start, len) = text.outside_range();
+        let (start, len) = place_of(text.0);
         match context.arena.value(start) {
             Some(value) if len <= VALUE => self.assign_value(slot, value, len),
             _ => self.assign_long(slot, text.bytes(context.arena.strings())),

@@ -2,6 +2,7 @@
 //!
 //! The functions emit straight-line code at the current position; callers emit the branches.
 
+use crate::dictionary::LENGTH_SHIFT;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -12,8 +13,6 @@ pub(super) const STOP: i64 = 0x80;
 const STOPS: i64 = 0x8080_8080_8080_8080_u64 as i64;
 /// The data bits of eight bytes.
 const GROUPS: i64 = 0x7f7f_7f7f_7f7f_7f7f;
-/// The length of a short string is in the highest byte of its word.
-const LENGTH_SHIFT: i64 = 56;
 
 /// Returns the stop bits of the eight bytes of a word.
 pub(super) fn stops(b: &mut FunctionBuilder<'_>, bytes: Value) -> Value {
@@ -168,6 +167,6 @@ pub(super) fn short_text(b: &mut FunctionBuilder<'_>, bytes: Value, stops: Value
     let stop = b.ins().ctz(stops);
     let count = b.ins().iadd_imm(stop, 1);
     let len = b.ins().ushr_imm(count, 3);
-    let top = b.ins().ishl_imm(len, LENGTH_SHIFT);
+    let top = b.ins().ishl_imm(len, i64::from(LENGTH_SHIFT));
     [b.ins().bor(text, top), len]
 }

@@ -7,7 +7,7 @@
 use super::TreeCall;
 use crate::decoder::lanes::{signed_at, unsigned_at};
 use crate::dictionary::{
-    DictionaryEntry, EntryState, INLINE_MAX, LONG_WORD, OUTSIDE, TextUndo, Word,
+    DictionaryEntry, EntryState, INLINE_MAX, LONG_WORD, TextUndo, Word, long_word, word_of_bytes,
 };
 use crate::program::{Op, Program, WireType};
 use crate::rt::first_stop;
@@ -23,9 +23,6 @@ pub(super) const MIDDLE_BYTES: usize = 32;
 const ROOM_BYTES: usize = 2 * MIDDLE_BYTES;
 /// Strings of up to this many bytes are copied in pieces of [`MIDDLE_BYTES`], longer ones by `memcpy`.
 const COPIED_BYTES: usize = 8 * MIDDLE_BYTES;
-
-/// The word of a long string has its start in the lower half and its length above.
-pub(super) const LONG_LENGTH_SHIFT: u32 = 32;
 
 /// Description of a field for the helper functions.
 #[derive(Debug)]
@@ -420,7 +417,7 @@ impl TreeTexts<'_> {
             if field.wire == WireType::Unicode && std::str::from_utf8(&bytes[..len]).is_err() {
                 return None;
             }
-            let word = (word | (len as u64) << 56).to_le_bytes();
+            let word = word_of_bytes(word, len);
             if is_stored {
                 let epoch = self.epoch;
                 // SAFETY: as promised.
@@ -535,12 +532,4 @@ fn stop_in(bytes: &[u8]) -> Option<usize> {
         }
     }
     first_stop(bytes)
-}
-
-/// Returns the word of a string of `len` bytes at `start` of the message's strings.
-fn long_word(start: usize, len: usize) -> Option<Word> {
-    let start = u32::try_from(start).ok()?;
-    let len = u32::try_from(len).ok().filter(|len| len >> 24 == 0)?;
-    let place = u64::from(start) | u64::from(len) << LONG_LENGTH_SHIFT;
-    Some((place | u64::from(OUTSIDE) << 56).to_le_bytes())
 }

@@ -3,13 +3,11 @@
 
 use super::TreeCall;
 use super::emit::{HEAD, TreeEmitter};
-use super::helper::{
-    LONG_LENGTH_SHIFT, MIDDLE_BYTES, TextField, TreeTexts, assign_text, copy_text, read_text,
-};
+use super::helper::{MIDDLE_BYTES, TextField, TreeTexts, assign_text, copy_text, read_text};
 use super::segment::SegmentFields;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::numbers;
-use crate::dictionary::OUTSIDE;
+use crate::dictionary::{LENGTH_SHIFT, LONG_LENGTH_SHIFT, LONG_WORD, OUTSIDE};
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -23,8 +21,6 @@ pub(super) const TEXT_BYTES: usize = MIDDLE_BYTES;
 const VECTOR_BYTES: i32 = 16;
 /// The stop bits of seven bytes.
 const STOPS: i64 = 0x80_8080_8080_8080;
-/// The length of a string is in the highest byte of its word.
-const LENGTH_SHIFT: i64 = 56;
 const TEXTS: usize = offset_of!(TreeCall<'_>, texts);
 
 impl TreeEmitter<'_, '_> {
@@ -165,7 +161,7 @@ impl TreeEmitter<'_, '_> {
         let start = self.b.ins().isub(at, base);
         let length = self.b.ins().ishl_imm(len, i64::from(LONG_LENGTH_SHIFT));
         let place = self.b.ins().bor(start, length);
-        let mark = self.constant(u64::from(OUTSIDE) << LENGTH_SHIFT);
+        let mark = self.constant(u64::from_le_bytes(LONG_WORD));
         let word = self.b.ins().bor(place, mark);
         self.store(fields, op, 0, word);
     }
@@ -208,7 +204,7 @@ impl TreeEmitter<'_, '_> {
 
         self.b.switch_to_block(assigned);
         let word = self.entry_word(op);
-        let len = self.b.ins().ushr_imm(word, LENGTH_SHIFT);
+        let len = self.b.ins().ushr_imm(word, i64::from(LENGTH_SHIFT));
         let is_long = self.b.ins().icmp_imm(IntCC::Equal, len, i64::from(OUTSIDE));
         let (long, short) = (self.block_aside(), self.block());
         self.branch(is_long, long, short);
