@@ -155,9 +155,10 @@ impl DictionaryEntry {
 
 impl DictionaryEntries {
     pub(crate) fn new(program: &Program) -> Self {
+        let texts = program.text_of_entry.iter().filter(|&&text| text != u32::MAX).count();
         Self {
             entries: vec![DictionaryEntry::default(); program.entry_count()],
-            texts: vec![Vec::new(); program.text_count as usize],
+            texts: vec![Vec::new(); texts],
             text_of_entry: program.text_of_entry.clone(),
             tags: vec![0; program.entry_count()],
             epoch: 2,

@@ -136,8 +136,6 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         outgoing,
         fields,
         templates,
-        entry_count: text_of_entry.len() as u32,
-        text_count: text_of_entry.iter().filter(|&&text| text != u32::MAX).count() as u32,
         text_of_entry,
         complete: options.fields.is_none(),
         #[cfg(machine_code)]

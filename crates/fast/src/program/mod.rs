@@ -56,9 +56,6 @@ pub struct Program {
     /// How each field is read.
     views: Vec<FieldView>,
     pub(crate) templates: Vec<TemplateLayout>,
-    pub(crate) entry_count: u32,
-    /// Number of dictionary entries that hold strings or byte vectors.
-    pub(crate) text_count: u32,
     /// For each dictionary entry, the index of its text buffer, or `u32::MAX`.
     pub(crate) text_of_entry: Vec<u32>,
     pub(crate) complete: bool,
@@ -125,7 +122,7 @@ impl Program {
 
     /// Returns the number of dictionary entries of a decoder or encoder of this program.
     pub fn entry_count(&self) -> usize {
-        self.entry_count as usize
+        self.text_of_entry.len()
     }
 
     /// Returns the layout of a field.

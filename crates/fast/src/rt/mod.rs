@@ -77,7 +77,7 @@ pub use growth::Growth;
 pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
 pub(crate) use kernel::Portable;
 pub use kernel::{CpuKernel, DecodeSegment, EncodeSegment, LanePrediction};
-pub use lanes::{LANES as ENTRY_LANES, LaneSegment, LaneValues, SequenceFacts, text_word};
+pub use lanes::{LaneSegment, LaneValues, SequenceFacts, text_word};
 pub use link::LinkError;
 pub use packet::BufferedPacket;
 #[cfg(machine_code)]
