@@ -36,7 +36,7 @@ const TABLE_BITS: usize = 8;
 const EXPONENT: (u64, u64) = (63, 126);
 
 /// Encoding of a lane in the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LaneCode {
     Unsigned,
@@ -52,6 +52,7 @@ pub(crate) enum LaneCode {
     Ascii,
     AsciiNullable,
     /// Never in the stream.
+    #[default]
     Constant,
 }
 
@@ -146,10 +147,18 @@ pub(crate) fn lanes_of<const N: usize>(mut set: u32) -> impl Iterator<Item = usi
     })
 }
 
-type LaneTable = [MapLanes; 1 << TABLE_BITS];
+/// The lanes for each value of eight presence-map bits.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LaneTable([MapLanes; 1 << TABLE_BITS]);
+
+impl Default for LaneTable {
+    fn default() -> Self {
+        Self([MapLanes::default(); 1 << TABLE_BITS])
+    }
+}
 
 /// A run of plain fields. Lane sets are bit masks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LaneRun {
     /// Number of operations in the run, the first of its segment.
     pub ops: u32,
@@ -205,40 +214,6 @@ pub(crate) struct LaneRun {
 }
 
 impl LaneRun {
-    fn empty(tables: &mut LaneTables) -> Self {
-        Self {
-            ops: 0,
-            whole: false,
-            first_slot: 0,
-            map_bits: 0,
-            count: 0,
-            words: 0,
-            codes: [LaneCode::Constant; LANES_MAX],
-            bias: [0; LANES_MAX],
-            limit: [u64::MAX; LANES_MAX],
-            always: 0,
-            given: 0,
-            carried: 0,
-            required: 0,
-            increments: 0,
-            deltas: 0,
-            tables: std::array::from_fn(|_| tables.shared([MapLanes::default(); 1 << TABLE_BITS])),
-            more_tables: Vec::new(),
-            keep: [0; LANES_MAX],
-            add: [0; LANES_MAX],
-            entries: Vec::new(),
-            kept: 0,
-            fresh: [[0; 8]; LANES_MAX],
-            fresh_carried: 0,
-            index: 0,
-            home: None,
-            is_at_home: false,
-            is_alone: false,
-            #[cfg(vectors)]
-            plan: None,
-        }
-    }
-
     /// True if a value is in the range of a lane.
     #[inline(always)]
     pub(crate) fn takes(&self, lane: usize, value: u64) -> bool {
@@ -275,7 +250,7 @@ impl LaneRun {
     pub(crate) fn lookup(&self, mut bits: u64) -> MapLanes {
         let mut lanes = u64::from(self.always);
         for table in &self.tables {
-            lanes |= table[(bits >> (64 - TABLE_BITS)) as usize].0;
+            lanes |= table.0[(bits >> (64 - TABLE_BITS)) as usize].0;
             bits <<= TABLE_BITS;
         }
         if !self.more_tables.is_empty() {
@@ -288,7 +263,7 @@ impl LaneRun {
     fn lookup_more(&self, mut bits: u64) -> u64 {
         let mut lanes = 0;
         for table in &self.more_tables {
-            lanes |= table[(bits >> (64 - TABLE_BITS)) as usize].0;
+            lanes |= table.0[(bits >> (64 - TABLE_BITS)) as usize].0;
             bits <<= TABLE_BITS;
         }
         lanes
@@ -311,7 +286,7 @@ pub(super) fn find(
         }
         let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
         let tables_before = tables.0.len();
-        let run = Finder::new(ops, initials, &mut tables).run(&mut tables);
+        let run = Finder::new(ops, initials).run(&mut tables);
         let Some(mut run) = run else { continue };
         run.index = runs.len() as u32;
         let new_tables = (tables.0.len() - tables_before) * size_of::<LaneTable>();
@@ -369,8 +344,9 @@ struct RunDraft<'o> {
 }
 
 impl<'p> Finder<'p> {
-    fn new(ops: &'p [Op], initials: &'p [Initial], tables: &mut LaneTables) -> Self {
-        Self { ops, initials, run: LaneRun::empty(tables), bits: Vec::new() }
+    fn new(ops: &'p [Op], initials: &'p [Initial]) -> Self {
+        let run = LaneRun { limit: [u64::MAX; LANES_MAX], ..LaneRun::default() };
+        Self { ops, initials, run, bits: Vec::new() }
     }
 
     fn run(mut self, tables: &mut LaneTables) -> Option<LaneRun> {
@@ -387,11 +363,9 @@ impl<'p> Finder<'p> {
         run.words = run.count.next_power_of_two().max(8);
         run.whole = at == self.ops.len();
         run.map_bits = self.bits.len() as u32;
-        let mut found = self.bits.chunks(TABLE_BITS).map(|bits| tables.shared(table(bits)));
-        for (table, found) in run.tables.iter_mut().zip(&mut found) {
-            *table = found;
-        }
-        run.more_tables = found.collect();
+        let mut found = self.bits.chunks(TABLE_BITS).map(table);
+        run.tables = std::array::from_fn(|_| tables.shared(found.next().unwrap_or_default()));
+        run.more_tables = found.map(|table| tables.shared(table)).collect();
         Some(self.run)
     }
 
@@ -581,8 +555,8 @@ impl<'p> Finder<'p> {
 }
 
 fn table(bits: &[MapLanes]) -> LaneTable {
-    let mut table = [MapLanes::default(); 1 << TABLE_BITS];
-    for (index, entry) in table.iter_mut().enumerate() {
+    let mut table = LaneTable::default();
+    for (index, entry) in table.0.iter_mut().enumerate() {
         for (place, bit) in bits.iter().enumerate() {
             if index >> (TABLE_BITS - 1 - place) & 1 != 0 {
                 entry.0 |= bit.0;
