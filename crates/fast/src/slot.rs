@@ -281,14 +281,7 @@ pub struct SlotGroup {
 /// A slot of a group. Use it only with records of that group: with others it reads some other
 /// field.
 #[derive(Debug)]
-pub struct GroupedSlot<K> {
-    presence: u64,
-    at: u32,
-    entries: SegmentRef,
-    /// For a check in debug builds.
-    group: SlotGroup,
-    kind: PhantomData<fn() -> K>,
-}
+pub struct GroupedSlot<K>(Slot<K>);
 
 impl<K> Clone for GroupedSlot<K> {
     fn clone(&self) -> Self {
@@ -307,26 +300,24 @@ impl SlotGroup {
     /// Returns a slot as a member of this group; `None` if it has another segment, its presence bit
     /// is in another presence word, or it is not among the first words of its record.
     pub fn member<K: SlotKind>(&self, slot: &Slot<K>) -> Option<GroupedSlot<K>> {
-        let Slot { presence, at, entries, kind, .. } = *slot;
-        let group = *self;
-        let last = self.presence_at.max(at + 1) as usize;
-        let is_member = Self::of(slot) == group && last < LANES_MAX;
-        is_member.then_some(GroupedSlot { presence, at, entries, group, kind })
+        let last = self.presence_at.max(slot.at + 1) as usize;
+        let is_member = Self::of(slot) == *self && last < LANES_MAX;
+        is_member.then_some(GroupedSlot(*slot))
     }
 }
 
 impl<K> GroupedSlot<K> {
     /// Returns the bit of [`GroupedRecord::presence`] that is set if the field is present.
     pub const fn presence(&self) -> u64 {
-        self.presence
+        self.0.presence
     }
 }
 
 impl GroupedSlot<Int> {
     /// Returns the same slot, read as the integer's two's complement bits.
     pub const fn bits(&self) -> GroupedSlot<UInt> {
-        let Self { presence, at, entries, group, .. } = *self;
-        GroupedSlot { presence, at, entries, group, kind: PhantomData }
+        let Slot { segment, presence_at, presence, at, entries, .. } = self.0;
+        GroupedSlot(Slot { segment, presence_at, presence, at, entries, kind: PhantomData })
     }
 }
 
@@ -392,11 +383,11 @@ impl<'m> GroupedRecord<'m> {
     /// Returns the value of a field; `None` if it is absent.
     #[inline(always)]
     pub fn read<K: SlotKind>(&self, slot: &GroupedSlot<K>) -> Option<K::Value<'m>> {
-        debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
-        if self.presence & slot.presence == 0 {
+        debug_assert_eq!(self.group, SlotGroup::of(&slot.0), "the slot belongs to another group");
+        if self.presence & slot.0.presence == 0 {
             return None;
         }
-        Some(K::load(&self.record, slot.at as usize, slot.entries))
+        Some(K::load(&self.record, slot.0.at as usize, slot.0.entries))
     }
 
     /// Returns the presence bits of the group's fields, so that several fields can be tested at
@@ -409,8 +400,8 @@ impl<'m> GroupedRecord<'m> {
     /// Returns the value of a present field; undefined if the field is absent.
     #[inline(always)]
     pub fn number<K: NumberKind>(&self, slot: &GroupedSlot<K>) -> K::Number {
-        debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
-        K::of([self.word(slot.at), self.word(slot.at + 1)])
+        debug_assert_eq!(self.group, SlotGroup::of(&slot.0), "the slot belongs to another group");
+        K::of([self.word(slot.0.at), self.word(slot.0.at + 1)])
     }
 
     #[inline(always)]
@@ -421,8 +412,8 @@ impl<'m> GroupedRecord<'m> {
     /// Returns the text's character if it has exactly one; undefined if the field is absent.
     #[inline(always)]
     pub fn character(&self, slot: &GroupedSlot<Text>) -> Option<u8> {
-        debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
-        let [character, .., len] = self.word(slot.at).to_le_bytes();
+        debug_assert_eq!(self.group, SlotGroup::of(&slot.0), "the slot belongs to another group");
+        let [character, .., len] = self.word(slot.0.at).to_le_bytes();
         (len == 1).then_some(character)
     }
 }
