@@ -2,18 +2,13 @@
 //! each.
 
 /// Known state of the entries that a segment's fields use.
-pub trait Past: sealed::Sealed {
+pub trait Past {
     /// All entries are assigned.
     const IS_WARM: bool;
     /// All entries were undefined and are marked as assigned in advance; no two fields share one.
     const IS_FRESH: bool;
     /// All entries are marked as assigned already: the state is written only if it changes.
     const IS_MARKED: bool = Self::IS_WARM || Self::IS_FRESH;
-}
-
-mod sealed {
-    /// Sealed: only the types of this module.
-    pub trait Sealed {}
 }
 
 /// Unknown state: each entry is checked.
@@ -29,10 +24,6 @@ pub struct Warm;
 /// undefined again.
 #[derive(Clone, Copy, Debug)]
 pub struct Fresh;
-
-impl sealed::Sealed for Unknown {}
-impl sealed::Sealed for Warm {}
-impl sealed::Sealed for Fresh {}
 
 impl Past for Unknown {
     const IS_WARM: bool = false;
