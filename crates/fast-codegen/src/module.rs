@@ -17,11 +17,13 @@ use tickwire_fast::template::FieldType;
 pub(crate) struct EntrySlot {
     /// Name of its constant.
     pub(crate) name: String,
-    /// Kind of its values, by type tag.
+    /// Its first word in the state.
     pub(crate) word: usize,
-    /// By type tag, what its values are.
+    /// Kinds of its values, by type tag.
     pub(crate) kinds: Vec<(u8, ValueKind)>,
+    /// Its text buffer, if some of its values are strings.
     pub(crate) text: Option<usize>,
+    /// Its type tag in the state, if fields of several types share it.
     pub(crate) tag: Option<usize>,
 }
 
@@ -119,8 +121,7 @@ impl<'p> Module<'p> {
         if self.slots.len() > usize::from(u16::MAX) {
             return Err(GenerateError::TooManyEntries { entries: self.slots.len() });
         }
-        let is_mixed: Vec<bool> = self.slots.iter().map(|slot| slot.kinds.len() > 1).collect();
-        for (slot, is_mixed) in self.slots.iter_mut().zip(is_mixed) {
+        for slot in &mut self.slots {
             let has = |kind| slot.kinds.iter().any(|(_, of)| *of == kind);
             slot.word = self.words;
             self.words += if has(ValueKind::Scaled) { 2 } else { 1 };
@@ -128,7 +129,7 @@ impl<'p> Module<'p> {
                 slot.text = Some(self.texts);
                 self.texts += 1;
             }
-            if is_mixed {
+            if slot.kinds.len() > 1 {
                 slot.tag = Some(self.tags);
                 self.tags += 1;
             }
