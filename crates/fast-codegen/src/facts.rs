@@ -4,7 +4,6 @@ use crate::module::Module;
 use crate::names::{NameScope, snake};
 use crate::shape::StructShape;
 use crate::source::doc;
-use tickwire_fast::rt::ValueKind;
 
 impl<'p> Module<'p> {
     /// Returns the text of the whole module.
@@ -239,14 +238,7 @@ impl<'p> Module<'p> {
                 let kinds: Vec<String> = slot
                     .kinds
                     .iter()
-                    .map(|(tag, kind)| {
-                        let kind = match kind {
-                            ValueKind::Integer => "Integer",
-                            ValueKind::Scaled => "Scaled",
-                            ValueKind::Text => "Text",
-                        };
-                        format!("({tag}, ValueKind::{kind})")
-                    })
+                    .map(|(tag, kind)| format!("({tag}, ValueKind::{kind:?})"))
                     .collect();
                 format!("EntryFacts {{ slot: {}, kinds: &[{}] }},\n", slot.name, kinds.join(", "))
             })

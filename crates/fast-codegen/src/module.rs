@@ -10,7 +10,6 @@ use tickwire_fast::rt::ValueKind;
 use tickwire_fast::rt::expanded::{
     Body, ExpandedField, ExpandedSet, FieldKind, Operation, Projection,
 };
-use tickwire_fast::template::FieldType;
 
 /// A dictionary entry of the module.
 #[derive(Debug)]
@@ -139,40 +138,21 @@ impl<'p> Module<'p> {
 
     fn entries_of(&mut self, body: &Body<'p>, names: &mut NameScope) {
         for field in &body.fields {
-            match &field.kind {
-                FieldKind::Scalar { field_type, operation } => {
-                    let kind = match field_type {
-                        FieldType::Decimal => ValueKind::Scaled,
-                        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => {
-                            ValueKind::Text
-                        }
-                        _ => ValueKind::Integer,
-                    };
-                    self.entry(operation, kind, &upper(&field.name.local), names);
-                }
-                FieldKind::Parts { exponent, mantissa } => {
-                    let name = upper(&field.name.local);
-                    self.entry(exponent, ValueKind::Integer, &format!("{name}_EXPONENT"), names);
-                    self.entry(mantissa, ValueKind::Integer, &format!("{name}_MANTISSA"), names);
-                }
-                FieldKind::Group(body) => self.entries_of(body, names),
-                FieldKind::Sequence { length, entry, .. } => {
-                    let name = format!("{}_LENGTH", upper(&field.name.local));
-                    self.entry(length, ValueKind::Integer, &name, names);
-                    self.entries_of(entry, names);
-                }
-                FieldKind::Dynamic => {}
+            let parts: &[&str] = match &field.kind {
+                FieldKind::Parts { .. } => &["_EXPONENT", "_MANTISSA"],
+                FieldKind::Sequence { .. } => &["_LENGTH"],
+                _ => &[""],
+            };
+            for (operation, part) in field.operations().zip(parts) {
+                self.entry(operation, &format!("{}{part}", upper(&field.name.local)), names);
+            }
+            if let Some(body) = field.body() {
+                self.entries_of(body, names);
             }
         }
     }
 
-    fn entry(
-        &mut self,
-        operation: &Operation<'_>,
-        kind: ValueKind,
-        name: &str,
-        names: &mut NameScope,
-    ) {
+    fn entry(&mut self, operation: &Operation<'_>, name: &str, names: &mut NameScope) {
         let Some(entry) = operation.entry else { return };
         let tag = self.expanded.checked_tag(operation).unwrap_or(0);
         let next = self.slots.len();
@@ -188,7 +168,7 @@ impl<'p> Module<'p> {
         }
         let kinds = &mut self.slots[index].kinds;
         if !kinds.iter().any(|(of, _)| *of == tag) {
-            kinds.push((tag, kind));
+            kinds.push((tag, operation.values()));
         }
     }
 

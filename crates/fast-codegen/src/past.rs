@@ -4,8 +4,8 @@
 
 use crate::module::Module;
 use crate::shape::StructShape;
+use tickwire_fast::rt::ValueKind;
 use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, OperatorKind};
-use tickwire_fast::template::FieldType;
 
 /// Generic parameter for the known state of a segment's entries.
 pub(crate) const PAST: &str = "P";
@@ -86,13 +86,11 @@ fn span(slots: &[usize]) -> Option<(usize, usize)> {
 /// True if the known state of its entry changes the code of a field.
 fn has_forms(field: &ExpandedField<'_>) -> bool {
     match &field.kind {
-        FieldKind::Scalar { field_type, operation } => {
-            let is_given = match field_type {
-                FieldType::Decimal => false,
-                FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => {
-                    operation.kind != OperatorKind::Delta
-                }
-                _ => true,
+        FieldKind::Scalar { operation, .. } => {
+            let is_given = match operation.values() {
+                ValueKind::Scaled => false,
+                ValueKind::Text => operation.kind != OperatorKind::Delta,
+                ValueKind::Integer => true,
             };
             is_given && operation.entry.is_some()
         }
@@ -105,12 +103,12 @@ fn has_forms(field: &ExpandedField<'_>) -> bool {
 
 /// True if a field does not need the state of its entry when the entry is known to be undefined.
 fn has_fresh_form(field: &ExpandedField<'_>) -> bool {
-    let FieldKind::Scalar { field_type, operation } = &field.kind else { return true };
+    let FieldKind::Scalar { operation, .. } = &field.kind else { return true };
     let is_added = matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
-    match field_type {
-        FieldType::Decimal => operation.entry.is_none(),
-        FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => !is_added,
-        _ => true,
+    match operation.values() {
+        ValueKind::Scaled => operation.entry.is_none(),
+        ValueKind::Text => !is_added,
+        ValueKind::Integer => true,
     }
 }
 

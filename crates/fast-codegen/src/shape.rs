@@ -2,8 +2,8 @@
 
 use crate::names::NameScope;
 use std::collections::HashMap;
+use tickwire_fast::rt::ValueKind;
 use tickwire_fast::rt::expanded::{Body, ExpandedField, FieldKind, Operation, OperatorKind};
-use tickwire_fast::template::FieldType;
 
 /// Most bits of a presence map in one word.
 const WORD_BITS: u32 = 63;
@@ -178,13 +178,7 @@ pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> StructShape
 
 /// True if a field is a string or byte vector.
 pub(crate) fn is_text(field: &ExpandedField<'_>) -> bool {
-    matches!(
-        &field.kind,
-        FieldKind::Scalar {
-            field_type: FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector,
-            ..
-        }
-    )
+    field.operations().any(|operation| operation.values() == ValueKind::Text)
 }
 
 /// True if a field is a constant.

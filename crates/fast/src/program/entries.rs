@@ -13,7 +13,7 @@ pub(super) struct EntryNumbers<'s> {
 }
 
 /// Bits of the types that have a text buffer.
-const TEXT_TYPES: u16 = 1 << 8 | 1 << 9 | 1 << 10;
+const TEXT_TYPES: u16 = 0b111 << 8;
 
 /// Returns a type's tag. Types with different tags must not share an entry.
 pub(super) fn type_tag(field_type: &FieldType) -> u8 {
@@ -29,6 +29,28 @@ pub(super) fn type_tag(field_type: &FieldType) -> u8 {
         FieldType::Boolean => 12,
         FieldType::Enum(_) => 13,
         FieldType::Set(_) => 14,
+    }
+}
+
+/// Kind of an entry's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// An integer, or a part of a decimal.
+    Integer,
+    /// A decimal as a whole.
+    Scaled,
+    /// A string or byte vector.
+    Text,
+}
+
+impl ValueKind {
+    /// Returns the kind of the values of types with this tag.
+    pub(super) fn of_tag(tag: u8) -> Self {
+        match tag {
+            8..=10 => Self::Text,
+            11 => Self::Scaled,
+            _ => Self::Integer,
+        }
     }
 }
 

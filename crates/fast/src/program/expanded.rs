@@ -3,7 +3,7 @@
 //! from it.
 
 use super::compile::{CompileError, CompileOptions};
-use super::entries::{EntryNumbers, type_tag};
+use super::entries::{EntryNumbers, ValueKind, type_tag};
 use super::layout::SegmentRef;
 use crate::template::{
     FieldInstruction, FieldType, GroupInstruction, Instruction, Name, Operator, OperatorKind,
@@ -127,6 +127,13 @@ impl<'s> ExpandedSet<'s> {
     pub fn checked_tag(&self, operation: &Operation<'_>) -> Option<u8> {
         let is_mixed = operation.entry.is_some_and(|entry| self.entries.is_mixed(entry));
         is_mixed.then_some(operation.tag)
+    }
+}
+
+impl Operation<'_> {
+    /// Returns the kind of its previous values.
+    pub fn values(&self) -> ValueKind {
+        ValueKind::of_tag(self.tag)
     }
 }
 

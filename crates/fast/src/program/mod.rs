@@ -24,6 +24,7 @@ mod runs;
 mod view;
 
 pub use compile::{CompileError, CompileOptions};
+pub use entries::ValueKind;
 pub use expanded::{Body, ExpandedField, ExpandedSet, ExpandedTemplate, FieldKind, Operation};
 pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};

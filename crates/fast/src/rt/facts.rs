@@ -10,17 +10,7 @@ use super::state::{PreviousValues, StateSlot};
 use super::visit::{Visit, VisitTags};
 use crate::error::FastError;
 use crate::message::Record;
-
-/// Kind of an entry's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueKind {
-    /// An integer, or a part of a decimal.
-    Integer,
-    /// A decimal as a whole.
-    Scaled,
-    /// A string or byte vector.
-    Text,
-}
+pub use crate::program::ValueKind;
 
 /// A dictionary entry of a generated module.
 #[derive(Clone, Copy, Debug)]
