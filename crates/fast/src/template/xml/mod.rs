@@ -30,31 +30,43 @@ impl TemplateSet {
         // References point to earlier templates in this order, so one backward pass finds all.
         for &index in self.bottom_up().iter().rev() {
             if chosen.contains(&index) {
-                collect_references(&self.templates()[index].instructions, &mut chosen);
+                let references = nested(&self.templates()[index].instructions);
+                chosen.extend(references.filter_map(|instruction| match instruction {
+                    Instruction::StaticRef(target, _) => Some(*target),
+                    _ => None,
+                }));
             }
         }
         Some(print(self, &chosen))
     }
 }
 
-fn collect_references(instructions: &[Instruction], chosen: &mut BTreeSet<usize>) {
-    for instruction in instructions {
-        match instruction {
-            Instruction::StaticRef(target, _) => {
-                chosen.insert(*target);
+/// Returns instructions and those inside their groups, in wire order.
+fn nested(instructions: &[Instruction]) -> impl Iterator<Item = &Instruction> {
+    let mut pending = vec![instructions.iter()];
+    std::iter::from_fn(move || {
+        loop {
+            let Some(instruction) = pending.last_mut()?.next() else {
+                pending.pop();
+                continue;
+            };
+            if let Instruction::Group(group) = instruction {
+                pending.push(group.instructions.iter());
             }
-            Instruction::Group(group) => collect_references(&group.instructions, chosen),
-            Instruction::Field(_) | Instruction::DynamicRef(_) => {}
+            return Some(instruction);
         }
-    }
+    })
 }
 
 fn print(set: &TemplateSet, chosen: &BTreeSet<usize>) -> String {
     let templates: Vec<&Template> = chosen.iter().map(|&index| &set.templates()[index]).collect();
-    let mut fields = Vec::new();
-    for template in &templates {
-        collect_fields(&template.instructions, &mut fields);
-    }
+    let instructions = templates.iter().flat_map(|template| nested(&template.instructions));
+    let fields: Vec<_> = instructions
+        .filter_map(|instruction| match instruction {
+            Instruction::Field(field) => Some(field),
+            _ => None,
+        })
+        .collect();
     let extended = |field: &&FieldInstruction| {
         use FieldType::{Boolean, Enum, Set, Timestamp};
         matches!(field.field_type, Boolean | Enum(_) | Set(_) | Timestamp(_))
@@ -71,16 +83,6 @@ fn print(set: &TemplateSet, chosen: &BTreeSet<usize>) -> String {
     }
     printer.out.close();
     printer.out.finish()
-}
-
-fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m FieldInstruction>) {
-    for instruction in instructions {
-        match instruction {
-            Instruction::Field(field) => fields.push(field),
-            Instruction::Group(group) => collect_fields(&group.instructions, fields),
-            Instruction::StaticRef(..) | Instruction::DynamicRef(_) => {}
-        }
-    }
 }
 
 /// Enumerations by name, and whether they are sets. A name with two different contents has no
@@ -374,32 +376,19 @@ pub(super) fn dictionary_text(dictionary: &DictionaryScope) -> &str {
 
 /// Returns the dictionary that all operators of these instructions use, if it is the same.
 fn common_dictionary(instructions: &[Instruction]) -> Option<&str> {
-    let mut common = None;
-    let mut pending = vec![instructions];
-    while let Some(instructions) = pending.pop() {
-        for instruction in instructions {
-            let operators = match instruction {
-                Instruction::Field(field) => match &field.operators {
-                    Operators::Whole(operator) => [Some(operator), None],
-                    Operators::Parts { exponent, mantissa } => [Some(exponent), Some(mantissa)],
-                },
-                Instruction::Group(group) => {
-                    pending.push(&group.instructions);
-                    [group.length.as_ref().map(|length| &length.operator), None]
-                }
-                Instruction::StaticRef(..) | Instruction::DynamicRef(_) => [None, None],
-            };
-            for operator in operators.into_iter().flatten() {
-                if operator.kind.uses_dictionary() {
-                    let dictionary = dictionary_text(&operator.entry.dictionary);
-                    if *common.get_or_insert(dictionary) != dictionary {
-                        return None;
-                    }
-                }
-            }
-        }
-    }
-    common
+    let operators = nested(instructions).flat_map(|instruction| match instruction {
+        Instruction::Field(field) => match &field.operators {
+            Operators::Whole(operator) => [Some(operator), None],
+            Operators::Parts { exponent, mantissa } => [Some(exponent), Some(mantissa)],
+        },
+        Instruction::Group(group) => [group.length.as_ref().map(|length| &length.operator), None],
+        Instruction::StaticRef(..) | Instruction::DynamicRef(_) => [None, None],
+    });
+    let of_dictionary = operators.flatten().filter(|operator| operator.kind.uses_dictionary());
+    let mut dictionaries =
+        of_dictionary.map(|operator| dictionary_text(&operator.entry.dictionary));
+    let common = dictionaries.next()?;
+    dictionaries.all(|dictionary| dictionary == common).then_some(common)
 }
 
 #[cfg(test)]
