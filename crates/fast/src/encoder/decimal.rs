@@ -51,12 +51,9 @@ impl EncoderEngine<'_> {
     }
 
     fn scaled_on_wire(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
-        let Some(Decimal { mantissa, exponent }) = value else { return self.absent_delta(op) };
-        match op.optional {
-            true => writer::signed_nullable(self.out, Some(i64::from(exponent))),
-            false => writer::signed(self.out, i64::from(exponent)),
-        }
-        writer::signed(self.out, mantissa);
+        let Some(Decimal { mantissa, exponent }) = value else { return self.null(op) };
+        writer::signed(self.out, i64::from(exponent), op.optional);
+        writer::signed(self.out, mantissa, false);
         Ok(())
     }
 
@@ -107,7 +104,7 @@ impl EncoderEngine<'_> {
     }
 
     fn scaled_delta(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
-        let Some(Decimal { mantissa, exponent }) = value else { return self.absent_delta(op) };
+        let Some(Decimal { mantissa, exponent }) = value else { return self.null(op) };
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.previous_scaled(op),
             EntryState::Undefined => {

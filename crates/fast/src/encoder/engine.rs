@@ -63,7 +63,7 @@ impl<'e> EncoderEngine<'e> {
         let known = self.dictionary.last_template() == Some(index);
         map.push(self.out, !known);
         if !known {
-            writer::unsigned(self.out, u64::from(id.0));
+            writer::unsigned(self.out, u64::from(id.0), false);
             self.dictionary.set_last_template(index);
         }
         if template.reset && self.obey_reset {
@@ -119,12 +119,10 @@ impl<'e> EncoderEngine<'e> {
                 OpCode::UIntDefault | OpCode::UIntDefaultOptional => {
                     self.default::<Unsigned>(op, map, integer())
                 }
-                OpCode::UIntCopy | OpCode::UIntCopyOptional => {
-                    self.copy::<Unsigned>(op, map, integer())
-                }
-                OpCode::UIntIncrement | OpCode::UIntIncrementOptional => {
-                    self.increment::<Unsigned>(op, map, integer())
-                }
+                OpCode::UIntCopy
+                | OpCode::UIntCopyOptional
+                | OpCode::UIntIncrement
+                | OpCode::UIntIncrementOptional => self.following::<Unsigned>(op, map, integer()),
                 OpCode::UIntDelta | OpCode::UIntDeltaOptional => {
                     self.delta::<Unsigned>(op, integer())
                 }

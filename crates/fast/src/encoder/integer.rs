@@ -10,8 +10,7 @@ use crate::template::OperatorKind;
 
 /// Writing and differences of an integer type. Values are two's complement in a `u64`.
 pub(super) trait EncodedInteger: WireInteger {
-    fn write(out: &mut Vec<u8>, value: u64);
-    fn write_nullable(out: &mut Vec<u8>, value: Option<u64>);
+    fn write(out: &mut Vec<u8>, value: u64, nullable: bool);
     /// Returns `value` minus `base`, if that fits.
     fn difference(value: u64, base: u64) -> Option<i64>;
     fn to_wide(value: u64) -> i128;
@@ -19,13 +18,8 @@ pub(super) trait EncodedInteger: WireInteger {
 
 impl EncodedInteger for Unsigned {
     #[inline(always)]
-    fn write(out: &mut Vec<u8>, value: u64) {
-        writer::unsigned(out, value);
-    }
-
-    #[inline(always)]
-    fn write_nullable(out: &mut Vec<u8>, value: Option<u64>) {
-        writer::unsigned_nullable(out, value);
+    fn write(out: &mut Vec<u8>, value: u64, nullable: bool) {
+        writer::unsigned(out, value, nullable);
     }
 
     #[inline(always)]
@@ -41,13 +35,8 @@ impl EncodedInteger for Unsigned {
 
 impl EncodedInteger for Signed {
     #[inline(always)]
-    fn write(out: &mut Vec<u8>, value: u64) {
-        writer::signed(out, value as i64);
-    }
-
-    #[inline(always)]
-    fn write_nullable(out: &mut Vec<u8>, value: Option<u64>) {
-        writer::signed_nullable(out, value.map(|value| value as i64));
+    fn write(out: &mut Vec<u8>, value: u64, nullable: bool) {
+        writer::signed(out, value as i64, nullable);
     }
 
     #[inline(always)]
@@ -68,11 +57,8 @@ impl EncoderEngine<'_> {
         op: &Op,
         value: Option<u64>,
     ) -> Result<(), FastErrorKind> {
-        match (op.optional, value) {
-            (true, value) => T::write_nullable(self.out, value),
-            (false, Some(value)) => T::write(self.out, value),
-            (false, None) => return Err(FastErrorKind::MissingValue),
-        }
+        let Some(value) = value else { return self.null(op) };
+        T::write(self.out, value, op.optional);
         Ok(())
     }
 
@@ -93,69 +79,26 @@ impl EncoderEngine<'_> {
         self.none::<T>(op, value)
     }
 
-    /// Spec: FAST 1.1 §6.3.5.
+    /// Encodes copy and increment: nothing is sent if the decoder derives the value.
+    ///
+    /// Spec: FAST 1.1 §6.3.5, §6.3.6.
     #[inline(always)]
-    pub(super) fn copy<T: EncodedInteger>(
+    pub(super) fn following<T: EncodedInteger>(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
     ) -> Result<(), FastErrorKind> {
-        if !self.take_replace() {
-            match self.dictionary.state(op.entry) {
-                EntryState::Assigned if value == Some(self.dictionary.integer(op.entry)) => {
-                    map.push(self.out, false);
-                    return Ok(());
-                }
-                EntryState::Assigned => {}
-                state if self.follows_not_assigned(op, state, value) => {
-                    map.push(self.out, false);
-                    return Ok(());
-                }
-                _ => {}
-            }
+        let state = self.dictionary.state(op.entry);
+        let is_copy = op.operator == OperatorKind::Copy;
+        let follows = !self.take_replace() && self.follows::<T>(op, state, is_copy, value);
+        map.push(self.out, !follows);
+        if follows && is_copy && state == EntryState::Assigned {
+            return Ok(());
         }
-        self.replace::<T>(op, map, value)
-    }
-
-    /// Spec: FAST 1.1 §6.3.6.
-    #[inline(always)]
-    pub(super) fn increment<T: EncodedInteger>(
-        &mut self,
-        op: &Op,
-        map: &mut MapWriter,
-        value: Option<u64>,
-    ) -> Result<(), FastErrorKind> {
-        if !self.take_replace() {
-            match self.dictionary.state(op.entry) {
-                EntryState::Assigned => {
-                    let next = T::increment(self.dictionary.integer(op.entry), op.width);
-                    if value == Some(next) {
-                        self.dictionary.set_integer::<true>(op.entry, next);
-                        map.push(self.out, false);
-                        return Ok(());
-                    }
-                }
-                state if self.follows_not_assigned(op, state, value) => {
-                    map.push(self.out, false);
-                    return Ok(());
-                }
-                _ => {}
-            }
+        if !follows {
+            self.none::<T>(op, value)?;
         }
-        self.replace::<T>(op, map, value)
-    }
-
-    /// Encodes copy and increment with a value in the stream, and assigns it to the entry.
-    #[inline]
-    fn replace<T: EncodedInteger>(
-        &mut self,
-        op: &Op,
-        map: &mut MapWriter,
-        value: Option<u64>,
-    ) -> Result<(), FastErrorKind> {
-        map.push(self.out, true);
-        self.none::<T>(op, value)?;
         match value {
             Some(value) => self.dictionary.set_integer::<true>(op.entry, value),
             None => self.dictionary.set_empty::<true>(op.entry),
@@ -163,23 +106,25 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
-    /// True if a decoder without a previous value derives `value`; the entry is then set as the
-    /// decoder sets it.
-    #[inline]
-    fn follows_not_assigned(&mut self, op: &Op, state: EntryState, value: Option<u64>) -> bool {
+    /// True if the decoder derives the value without anything in the stream.
+    #[inline(always)]
+    fn follows<T: EncodedInteger>(
+        &self,
+        op: &Op,
+        state: EntryState,
+        is_copy: bool,
+        value: Option<u64>,
+    ) -> bool {
+        if state == EntryState::Assigned {
+            let previous = self.dictionary.integer(op.entry);
+            return value
+                == Some(if is_copy { previous } else { T::increment(previous, op.width) });
+        }
         let initial = self.initial(op);
         if state == EntryState::Undefined && initial.given {
-            let same = value == Some(initial.word);
-            if same {
-                self.dictionary.set_integer::<true>(op.entry, initial.word);
-            }
-            return same;
+            return value == Some(initial.word);
         }
-        let absent = op.optional && value.is_none();
-        if absent {
-            self.dictionary.set_empty::<true>(op.entry);
-        }
-        absent
+        op.optional && value.is_none()
     }
 
     /// Spec: FAST 1.1 §6.3.7.1.
@@ -189,7 +134,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         value: Option<u64>,
     ) -> Result<(), FastErrorKind> {
-        let Some(value) = value else { return self.absent_delta(op) };
+        let Some(value) = value else { return self.null(op) };
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.integer(op.entry),
             EntryState::Undefined => self.initial(op).word,
@@ -204,8 +149,7 @@ impl EncoderEngine<'_> {
     #[inline(always)]
     pub(super) fn difference<T: EncodedInteger>(&mut self, nullable: bool, value: u64, base: u64) {
         match T::difference(value, base) {
-            Some(delta) if nullable => writer::signed_nullable(self.out, Some(delta)),
-            Some(delta) => writer::signed(self.out, delta),
+            Some(delta) => writer::signed(self.out, delta, nullable),
             None => {
                 let delta = T::to_wide(value) - T::to_wide(base);
                 writer::wide_delta(self.out, delta, nullable);
@@ -213,9 +157,9 @@ impl EncoderEngine<'_> {
         }
     }
 
-    /// Encodes a delta without a value: NULL; the previous value stays.
+    /// Writes NULL for a value that is absent.
     #[inline]
-    pub(super) fn absent_delta(&mut self, op: &Op) -> Result<(), FastErrorKind> {
+    pub(super) fn null(&mut self, op: &Op) -> Result<(), FastErrorKind> {
         if !op.optional {
             return Err(FastErrorKind::MissingValue);
         }
@@ -235,8 +179,7 @@ impl EncoderEngine<'_> {
         match op.operator {
             OperatorKind::None => self.none::<T>(op, value),
             OperatorKind::Default => self.default::<T>(op, map, value),
-            OperatorKind::Copy => self.copy::<T>(op, map, value),
-            OperatorKind::Increment => self.increment::<T>(op, map, value),
+            OperatorKind::Copy | OperatorKind::Increment => self.following::<T>(op, map, value),
             OperatorKind::Delta | OperatorKind::Tail => self.delta::<T>(op, value),
             OperatorKind::Constant => {
                 if value.is_some_and(|value| value != self.initial(op).word) {

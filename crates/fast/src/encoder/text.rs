@@ -84,23 +84,16 @@ impl<'e> EncoderEngine<'e> {
                 self.check_text(op, value)?;
                 self.write_text(op, value, op.optional)
             }
-            None => self.absent_delta(op),
+            None => self.null(op),
         }
     }
 
     fn write_text(&mut self, op: &Op, value: &[u8], nullable: bool) -> Result<(), FastErrorKind> {
-        match (op.wire, nullable) {
-            (WireType::Ascii, false) => writer::ascii(self.out, value),
-            (WireType::Ascii, true) => writer::ascii_nullable(self.out, Some(value)),
-            (_, false) => {
-                writer::vector(self.out, value);
-                Ok(())
-            }
-            (_, true) => {
-                writer::vector_nullable(self.out, Some(value));
-                Ok(())
-            }
+        if op.wire == WireType::Ascii {
+            return writer::ascii(self.out, value, nullable);
         }
+        writer::vector(self.out, value, nullable);
+        Ok(())
     }
 
     /// Encodes copy and tail: nothing is sent if the value equals the previous one.
@@ -167,7 +160,7 @@ impl<'e> EncoderEngine<'e> {
     }
 
     fn tail(&mut self, op: &Op, state: EntryState, at: Option<usize>) -> Result<(), FastErrorKind> {
-        let Some(value) = self.bytes(at) else { return self.absent_delta(op) };
+        let Some(value) = self.bytes(at) else { return self.null(op) };
         self.check_text(op, value)?;
         let base = match state {
             EntryState::Assigned => self.dictionary.bytes(op.entry),
@@ -180,7 +173,7 @@ impl<'e> EncoderEngine<'e> {
 
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
     fn text_delta(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
-        let Some(value) = self.bytes(at) else { return self.absent_delta(op) };
+        let Some(value) = self.bytes(at) else { return self.null(op) };
         self.check_text(op, value)?;
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.bytes(op.entry),
@@ -189,10 +182,7 @@ impl<'e> EncoderEngine<'e> {
         };
         let delta = TextDelta::shortest(op.wire == WireType::Ascii, op.optional, base, value);
         let delta = delta.ok_or(FastErrorKind::StringSyntax)?;
-        match op.optional {
-            true => writer::signed_nullable(self.out, Some(delta.subtraction)),
-            false => writer::signed(self.out, delta.subtraction),
-        }
+        writer::signed(self.out, delta.subtraction, op.optional);
         self.write_text(op, delta.added, false)?;
         self.set_text(op, at);
         Ok(())

@@ -49,20 +49,13 @@ fn push_front(out: &mut Vec<u8>, bytes: [u8; 8], len: usize) {
 
 /// Writes an unsigned integer.
 #[inline]
-pub(super) fn unsigned(out: &mut Vec<u8>, value: u64) {
+pub(super) fn unsigned(out: &mut Vec<u8>, value: u64, nullable: bool) {
+    let Some(value) = value.checked_add(u64::from(nullable)) else {
+        return wide(out, 1 << 64, INTEGER_BYTES_MAX);
+    };
     match unsigned_len(value) {
         len @ 1..=8 => push_groups(out, value, len),
         len => wide(out, i128::from(value), len),
-    }
-}
-
-/// Writes a nullable unsigned integer; `None` is NULL.
-#[inline]
-pub(super) fn unsigned_nullable(out: &mut Vec<u8>, value: Option<u64>) {
-    match value.map(|value| value.checked_add(1)) {
-        None => null(out),
-        Some(Some(value)) => unsigned(out, value),
-        Some(None) => wide(out, 1 << 64, INTEGER_BYTES_MAX),
     }
 }
 
@@ -74,20 +67,13 @@ pub(super) fn null(out: &mut Vec<u8>) {
 
 /// Writes a signed integer.
 #[inline]
-pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
+pub(super) fn signed(out: &mut Vec<u8>, value: i64, nullable: bool) {
+    let Some(value) = value.checked_add(i64::from(nullable && value >= 0)) else {
+        return wide(out, 1 << 63, INTEGER_BYTES_MAX);
+    };
     match signed_len(value) {
         len @ 1..=8 => push_groups(out, value as u64, len),
         len => wide(out, i128::from(value), len),
-    }
-}
-
-/// Writes a nullable signed integer; `None` is NULL.
-#[inline]
-pub(super) fn signed_nullable(out: &mut Vec<u8>, value: Option<i64>) {
-    let Some(value) = value else { return null(out) };
-    match value.checked_add(i64::from(value >= 0)) {
-        Some(value) => signed(out, value),
-        None => wide(out, 1 << 63, INTEGER_BYTES_MAX),
     }
 }
 
@@ -120,49 +106,9 @@ pub(super) fn is_ascii_expressible(value: &[u8]) -> bool {
 /// # Errors
 /// R3 for a byte of 128 or more, D11 for a NUL before other characters.
 #[inline]
-pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8]) -> Result<(), FastErrorKind> {
-    push_ascii(out, value, &[])
-}
-
-/// Writes an ascii string of one to seven characters, given in the form of a word.
-///
-/// # Errors
-/// As [`ascii`].
-#[inline]
-pub(super) fn short_ascii(
-    out: &mut Vec<u8>,
-    word: Word,
-    optional: bool,
-) -> Result<(), FastErrorKind> {
-    let len = usize::from(word[INLINE_MAX]);
-    let characters = u64::from_le_bytes(word) << 8 >> 8;
-    if characters & 0x0080_8080_8080_8080 != 0 {
-        return Err(FastErrorKind::NotAscii);
-    }
-    if characters & 0xff == 0 {
-        return push_ascii(out, &word[..len.min(INLINE_MAX)], if optional { &[0] } else { &[] });
-    }
-    let stop = u64::from(STOP) << (8 * (len - 1));
-    push_front(out, (characters | stop).to_le_bytes(), len);
-    Ok(())
-}
-
-/// Writes a nullable ascii string; `None` is NULL.
-///
-/// # Errors
-/// As [`ascii`].
-#[inline]
-pub(super) fn ascii_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), FastErrorKind> {
-    match value {
-        None => null(out),
-        Some(value) => push_ascii(out, value, &[0])?,
-    }
-    Ok(())
-}
-
-/// Writes a string that may start with a zero byte; `preamble` is what such a string has in front.
-#[inline]
-fn push_ascii(out: &mut Vec<u8>, value: &[u8], preamble: &[u8]) -> Result<(), FastErrorKind> {
+pub(super) fn ascii(out: &mut Vec<u8>, value: &[u8], nullable: bool) -> Result<(), FastErrorKind> {
+    // What a string that may start with a zero byte has in front.
+    let preamble = if nullable { &[0][..] } else { &[] };
     let Some((last, head)) = value.split_last() else {
         out.extend_from_slice(preamble);
         out.push(STOP);
@@ -183,18 +129,34 @@ fn push_ascii(out: &mut Vec<u8>, value: &[u8], preamble: &[u8]) -> Result<(), Fa
     Ok(())
 }
 
-/// Writes a unicode string or byte vector: length and bytes.
+/// Writes an ascii string of one to seven characters, given in the form of a word.
+///
+/// # Errors
+/// As [`ascii`].
 #[inline]
-pub(super) fn vector(out: &mut Vec<u8>, value: &[u8]) {
-    unsigned(out, value.len() as u64);
-    out.extend_from_slice(value);
+pub(super) fn short_ascii(
+    out: &mut Vec<u8>,
+    word: Word,
+    nullable: bool,
+) -> Result<(), FastErrorKind> {
+    let len = usize::from(word[INLINE_MAX]);
+    let characters = u64::from_le_bytes(word) << 8 >> 8;
+    if characters & 0x0080_8080_8080_8080 != 0 {
+        return Err(FastErrorKind::NotAscii);
+    }
+    if characters & 0xff == 0 {
+        return ascii(out, &word[..len.min(INLINE_MAX)], nullable);
+    }
+    let stop = u64::from(STOP) << (8 * (len - 1));
+    push_front(out, (characters | stop).to_le_bytes(), len);
+    Ok(())
 }
 
-/// Writes a nullable unicode string or byte vector; `None` is NULL.
+/// Writes a unicode string or byte vector: length and bytes.
 #[inline]
-pub(super) fn vector_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) {
-    unsigned_nullable(out, value.map(|value| value.len() as u64));
-    out.extend_from_slice(value.unwrap_or_default());
+pub(super) fn vector(out: &mut Vec<u8>, value: &[u8], nullable: bool) {
+    unsigned(out, value.len() as u64, nullable);
+    out.extend_from_slice(value);
 }
 
 /// A presence map under construction: it reserves space for all bits a segment may use, before the
@@ -304,47 +266,41 @@ mod tests {
     #[test]
     fn unsigned_integers_read_back_and_are_shortest() {
         for value in UNSIGNED {
-            let (read, out) = round(|out| unsigned(out, value), |reader| reader.unsigned());
+            let (read, out) = round(|out| unsigned(out, value, false), |reader| reader.unsigned());
             assert_eq!(read, value);
             assert_eq!(out.len(), unsigned_len(value));
-            let (read, _) = round(
-                |out| unsigned_nullable(out, Some(value)),
-                |reader| reader.unsigned_nullable(),
-            );
+            let (read, _) =
+                round(|out| unsigned(out, value, true), |reader| reader.unsigned_nullable());
             assert_eq!(read, Some(value));
         }
-        let (read, out) =
-            round(|out| unsigned_nullable(out, None), |reader| reader.unsigned_nullable());
+        let (read, out) = round(null, |reader| reader.unsigned_nullable());
         assert_eq!((read, out), (None, vec![0x80]));
     }
 
     #[test]
     fn the_largest_nullable_unsigned_integer_takes_65_bits() {
-        let (_, out) = round(
-            |out| unsigned_nullable(out, Some(u64::MAX)),
-            |reader| reader.unsigned_nullable(),
-        );
+        let (_, out) =
+            round(|out| unsigned(out, u64::MAX, true), |reader| reader.unsigned_nullable());
         assert_eq!(out, [0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]);
     }
 
     #[test]
     fn signed_integers_read_back_and_are_shortest() {
         for value in signed_values() {
-            let (read, out) = round(|out| signed(out, value), |reader| reader.signed());
+            let (read, out) = round(|out| signed(out, value, false), |reader| reader.signed());
             assert_eq!(read, value);
             assert_eq!(out.len(), signed_len(value), "{value}");
             let (read, _) =
-                round(|out| signed_nullable(out, Some(value)), |reader| reader.signed_nullable());
+                round(|out| signed(out, value, true), |reader| reader.signed_nullable());
             assert_eq!(read, Some(value));
         }
-        let (read, out) =
-            round(|out| signed_nullable(out, None), |reader| reader.signed_nullable());
+        let (read, out) = round(null, |reader| reader.signed_nullable());
         assert_eq!((read, out), (None, vec![0x80]));
     }
 
     #[test]
     fn signed_integers_have_the_bytes_of_the_specification() {
-        let bytes = |value| round(|out| signed(out, value), |reader| reader.signed()).1;
+        let bytes = |value| round(|out| signed(out, value, false), |reader| reader.signed()).1;
         assert_eq!(bytes(942_755), [0x39, 0x45, 0xa3]);
         assert_eq!(bytes(-7_942_755), [0x7c, 0x1b, 0x1b, 0x9d]);
         assert_eq!(bytes(8_193), [0x00, 0x40, 0x81]);
@@ -372,11 +328,13 @@ mod tests {
                 }
                 bytes
             };
-            let (read, _) =
-                round(|out| ascii(out, value).unwrap(), |reader| reader.ascii(99).map(plain));
+            let (read, _) = round(
+                |out| ascii(out, value, false).unwrap(),
+                |reader| reader.ascii(99).map(plain),
+            );
             assert_eq!(read, value);
             let (read, _) = round(
-                |out| ascii_nullable(out, Some(value)).unwrap(),
+                |out| ascii(out, value, true).unwrap(),
                 |reader| reader.ascii_nullable(99).map(|bytes| bytes.map(plain)),
             );
             assert_eq!(read.as_deref(), Some(value));
@@ -388,45 +346,45 @@ mod tests {
         for value in [&b""[..], b"\0", b"A", b"AB\0", b"seven c", b"\0A", b"\x80", b"sevenc\xff"] {
             let word = crate::dictionary::inline_word(value).unwrap();
             let (mut short, mut long) = (Vec::new(), Vec::new());
-            assert_eq!(short_ascii(&mut short, word, false), ascii(&mut long, value));
-            let nullable = ascii_nullable(&mut long, Some(value));
-            assert_eq!(short_ascii(&mut short, word, true), nullable);
+            for nullable in [false, true] {
+                let outcome = ascii(&mut long, value, nullable);
+                assert_eq!(short_ascii(&mut short, word, nullable), outcome);
+            }
             assert_eq!(short, long);
         }
     }
 
     #[test]
     fn zero_preambles_tell_null_empty_and_nul_apart() {
-        let bytes = |value: Option<&[u8]>| {
+        let bytes = |value: &[u8], nullable| {
             let mut out = Vec::new();
-            ascii_nullable(&mut out, value).unwrap();
+            ascii(&mut out, value, nullable).unwrap();
             out
         };
-        assert_eq!(bytes(None), [0x80]);
-        assert_eq!(bytes(Some(b"")), [0x00, 0x80]);
-        assert_eq!(bytes(Some(b"\0")), [0x00, 0x00, 0x80]);
-        let mut out = Vec::new();
-        ascii(&mut out, b"").unwrap();
-        ascii(&mut out, b"\0").unwrap();
-        assert_eq!(out, [0x80, 0x00, 0x80]);
+        assert_eq!(bytes(b"", true), [0x00, 0x80]);
+        assert_eq!(bytes(b"\0", true), [0x00, 0x00, 0x80]);
+        assert_eq!(bytes(b"", false), [0x80]);
+        assert_eq!(bytes(b"\0", false), [0x00, 0x80]);
     }
 
     #[test]
     fn ascii_strings_that_cannot_be_written_are_errors() {
         let mut out = Vec::new();
-        assert_eq!(ascii(&mut out, b"\0A"), Err(FastErrorKind::StringSyntax));
-        assert_eq!(ascii(&mut out, "\u{fc}".as_bytes()), Err(FastErrorKind::NotAscii));
-        assert_eq!(ascii_nullable(&mut out, Some(b"\0\0")), Err(FastErrorKind::StringSyntax));
+        assert_eq!(ascii(&mut out, b"\0A", false), Err(FastErrorKind::StringSyntax));
+        assert_eq!(ascii(&mut out, "\u{fc}".as_bytes(), false), Err(FastErrorKind::NotAscii));
+        assert_eq!(ascii(&mut out, b"\0\0", true), Err(FastErrorKind::StringSyntax));
     }
 
     #[test]
     fn vectors_read_back() {
         for value in [&b""[..], b"\0\x80\xff", &[7; 300]] {
-            let (read, _) =
-                round(|out| vector(out, value), |reader| reader.vector(999).map(<[u8]>::to_vec));
+            let (read, _) = round(
+                |out| vector(out, value, false),
+                |reader| reader.vector(999).map(<[u8]>::to_vec),
+            );
             assert_eq!(read, value);
             let (read, _) = round(
-                |out| vector_nullable(out, Some(value)),
+                |out| vector(out, value, true),
                 |reader| reader.vector_nullable(999).map(|bytes| bytes.map(<[u8]>::to_vec)),
             );
             assert_eq!(read.as_deref(), Some(value));
