@@ -264,6 +264,12 @@ impl<'b> WireReader<'b> {
         }
     }
 
+    /// Reads a signed integer, nullable or not; `None` is NULL.
+    #[inline]
+    pub(crate) fn signed_or_null(&mut self, nullable: bool) -> Result<Option<i64>, FastErrorKind> {
+        if nullable { self.signed_nullable() } else { self.signed().map(Some) }
+    }
+
     /// Reads a signed integer again from `start`, because it exceeded 64 bits. Deltas and the
     /// largest nullable value need one bit more.
     #[cold]

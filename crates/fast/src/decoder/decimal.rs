@@ -54,13 +54,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     fn scaled_on_wire(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
-        let exponent = match op.optional {
-            true => match self.reader.signed_nullable()? {
-                Some(exponent) => exponent,
-                None => return Ok(None),
-            },
-            false => self.reader.signed()?,
-        };
+        let Some(exponent) = self.reader.signed_or_null(op.optional)? else { return Ok(None) };
         let exponent = self.check_exponent(exponent)?;
         let mantissa = self.reader.signed().map_err(mantissa_range)?;
         Ok(Some((mantissa, exponent)))
@@ -79,20 +73,14 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let initial = self.scaled_initial(op).filter(|_| state == EntryState::Undefined);
         match initial {
             Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
-            None if op.optional => self.dictionary.set_empty::<JOURNAL>(op.entry),
-            None if state == EntryState::Empty => return Err(FastErrorKind::EmptyPreviousValue),
-            None => return Err(FastErrorKind::NoInitialValue),
+            None => self.without_value(op, state)?,
         }
         Ok(initial)
     }
 
     fn scaled_delta(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
-        let exponent_delta = match op.optional {
-            true => match self.reader.signed_nullable()? {
-                Some(delta) => delta,
-                None => return Ok(None),
-            },
-            false => self.reader.signed()?,
+        let Some(exponent_delta) = self.reader.signed_or_null(op.optional)? else {
+            return Ok(None);
         };
         let mantissa_delta = self.mantissa_delta()?;
         let (mantissa, exponent) = match self.dictionary.state(op.entry) {

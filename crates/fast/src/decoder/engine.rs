@@ -8,7 +8,7 @@ use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
-use crate::template::TemplateId;
+use crate::template::{OperatorKind, TemplateId};
 use crate::wire::{Map, PresenceMap, WORD_BITS, WideMap, WireReader};
 
 /// Execution of a program over one message.
@@ -393,6 +393,23 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     fn absent(&mut self, op: &Op, present: &mut u64) {
         *present &= !(1 << op.bit);
         self.sink.absent(op);
+    }
+
+    /// Empties the entry of an optional field that has neither a value in the stream, nor a previous one,
+    /// nor an initial one.
+    ///
+    /// # Errors
+    /// D5, D6 or D7 for a mandatory field.
+    pub(super) fn without_value(&mut self, op: &Op, state: EntryState) -> FieldDecoded {
+        if op.optional {
+            self.dictionary.set_empty::<JOURNAL>(op.entry);
+            return Ok(());
+        }
+        Err(match (op.operator, state) {
+            (OperatorKind::Tail, EntryState::Empty) => FastErrorKind::SubtractionLength,
+            (OperatorKind::Tail, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
+            _ => FastErrorKind::NoInitialValue,
+        })
     }
 
     fn group(&mut self, op: &Op, base: usize) -> Result<(), FastError> {

@@ -140,7 +140,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         match self.dictionary.state(op.entry) {
             EntryState::Assigned => Ok(Some(self.dictionary.integer(op.entry))),
-            state => self.not_assigned::<OPTIONAL>(op, state),
+            state => self.not_assigned(op, state),
         }
     }
 
@@ -160,7 +160,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                 self.dictionary.set_integer::<JOURNAL>(op.entry, value);
                 Ok(Some(value))
             }
-            state => self.not_assigned::<OPTIONAL>(op, state),
+            state => self.not_assigned(op, state),
         }
     }
 
@@ -180,23 +180,13 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Decodes copy and increment without a previous value.
     #[inline]
-    fn not_assigned<const OPTIONAL: bool>(
-        &mut self,
-        op: &Op,
-        state: EntryState,
-    ) -> Result<Option<u64>, FastErrorKind> {
+    fn not_assigned(&mut self, op: &Op, state: EntryState) -> Result<Option<u64>, FastErrorKind> {
         let initial = self.initial(op);
         if state == EntryState::Undefined && initial.given {
             self.dictionary.set_integer::<JOURNAL>(op.entry, initial.word);
             return Ok(Some(initial.word));
         }
-        if !OPTIONAL {
-            return Err(match state {
-                EntryState::Empty => FastErrorKind::EmptyPreviousValue,
-                _ => FastErrorKind::NoInitialValue,
-            });
-        }
-        self.dictionary.set_empty::<JOURNAL>(op.entry);
+        self.without_value(op, state)?;
         Ok(None)
     }
 

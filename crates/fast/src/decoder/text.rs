@@ -176,15 +176,8 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             self.sink.text(base, op, &initial.bytes)?;
             return Ok(true);
         }
-        if op.optional {
-            self.dictionary.set_empty::<JOURNAL>(op.entry);
-            return Ok(false);
-        }
-        Err(match (op.operator, state) {
-            (OperatorKind::Tail, EntryState::Empty) => FastErrorKind::SubtractionLength,
-            (OperatorKind::Tail, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
-            _ => FastErrorKind::NoInitialValue,
-        })
+        self.without_value(op, state)?;
+        Ok(false)
     }
 
     /// Decodes unicode strings and byte vectors with any operator, and ascii delta and tail.
@@ -257,13 +250,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
     fn text_delta(&mut self, op: &Op, base: usize) -> Result<bool, FastErrorKind> {
-        let subtraction = match op.optional {
-            true => match self.reader.signed_nullable()? {
-                Some(length) => length,
-                None => return Ok(false),
-            },
-            false => self.reader.signed()?,
-        };
+        let Some(subtraction) = self.reader.signed_or_null(op.optional)? else { return Ok(false) };
         let subtraction =
             i32::try_from(subtraction).map_err(|_| FastErrorKind::SubtractionLength)?;
         self.read_text(op, false)?;
