@@ -61,6 +61,31 @@ impl Sends {
     }
 }
 
+impl EncodeStep {
+    /// Emits a field with `value`, an `Option` if the field is optional. `present` returns the statements
+    /// that write a value that is there.
+    fn of(
+        before: String,
+        sends: Option<Sends>,
+        value: &str,
+        is_optional: bool,
+        present: impl Fn(&str) -> String,
+    ) -> Self {
+        let write = match (&sends, is_optional) {
+            (Some(Sends::Given(_)), _) => present("value"),
+            (_, false) => present(value),
+            (_, true) => {
+                let present = present("value");
+                // A single expression needs no block.
+                let single = present.strip_suffix(';').filter(|single| !single.contains(';'));
+                let arm = single.map_or(format!("{{ {present} }}"), str::to_owned);
+                format!("match {value} {{ Some(value) => {arm}, None => o.null()? }}")
+            }
+        };
+        Self { before, sends, write: write + "\n" }
+    }
+}
+
 impl<'p> Module<'p> {
     /// Returns the function that encodes a shape; empty for a module with a projection.
     pub(crate) fn encode_functions(&self, index: usize) -> String {
@@ -285,8 +310,8 @@ impl<'p> EncodePrinter<'_, 'p> {
         match (IntegerShape::of(field_type), field_type) {
             (Some(kind), _) => {
                 let value = match is_optional {
-                    false => widen(kind, &format!("m.{ident}")),
-                    true => format!("m.{ident}(){}", widen_map(kind)),
+                    false => kind.word(&format!("m.{ident}")),
+                    true => kind.optional_word(&format!("m.{ident}()")),
                 };
                 self.integer(operation, kind, is_optional, &value)
             }
@@ -308,69 +333,57 @@ impl<'p> EncodePrinter<'_, 'p> {
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
         let sign = if kind.is_signed { "signed" } else { "unsigned" };
-        let suffix = if is_optional { "_optional" } else { "" };
         let is_varied = matches!(operation.kind, OperatorKind::Copy | OperatorKind::Increment)
             && !kind.is_signed
             && kind.bits() > u16::BITS;
-        let varied = if is_varied { "_varied" } else { "" };
-        let write = match is_optional {
-            true => format!("o.{sign}_nullable({value})?;"),
-            false => format!("o.{sign}{varied}({value})?;"),
+        let suffix = match (is_optional, is_varied) {
+            (true, _) => "_nullable",
+            (false, true) => "_varied",
+            (false, false) => "",
         };
-        let some = if is_optional { value.to_owned() } else { format!("Some({value})") };
-        let checked = |sends: String| {
-            self.checked(operation, &format!("sends_replaced({slot}, {some})"), sends)
+        let sends = if is_optional { "sends_optional" } else { "sends" };
+        let follows = |next: &str| {
+            let sends = format!("state.{sends}({slot}, {value}, {given}, {next})");
+            Some(self.checked(operation, &sends))
         };
         let sends = match operation.kind {
             OperatorKind::None | OperatorKind::Constant => None,
             OperatorKind::Default if is_optional && initial.is_none() => {
-                return EncodeStep {
-                    before: String::new(),
-                    sends: Some(Sends::Given(value.to_owned())),
-                    write: format!("o.{sign}_nullable(Some(value))?;\n"),
-                };
+                Some(Sends::Given(value.to_owned()))
             }
-            OperatorKind::Default => Some(match is_optional {
-                true => format!("{value} != {given}"),
-                false => format!("{value} != {}", initial.clone().unwrap_or("0".into())),
-            }),
-            OperatorKind::Copy => {
-                Some(checked(format!("state.sends_copy{suffix}({slot}, {value}, {given})")))
+            OperatorKind::Default if is_optional => Some(Sends::If(format!("{value} != {given}"))),
+            OperatorKind::Default => {
+                let initial = initial.unwrap_or("0".into());
+                Some(Sends::If(format!("{value} != {initial}")))
             }
-            OperatorKind::Increment => Some(checked(format!(
-                "state.sends_increment{suffix}({slot}, {value}, {given}, {})",
-                kind.next()
-            ))),
+            OperatorKind::Copy => follows("rt::same"),
+            OperatorKind::Increment => follows(&kind.next()),
             OperatorKind::Delta | OperatorKind::Tail => {
                 let base = initial.unwrap_or("0".into());
-                let check = self.foreign(operation);
-                let inner = format!(
-                    "let base = state.base::<Unknown>({slot}, {base})?; \
-                     o.{sign}_difference(value, base, {is_optional})?; \
-                     state.assign::<Unknown>({slot}, value);"
-                );
-                let write = match is_optional {
-                    false => format!("{check}{{ let value = {value}; {inner} }}\n"),
-                    true => format!(
-                        "{check}match {value} {{ Some(value) => {{ {inner} }} None => o.null()?, }}\n"
-                    ),
+                let difference = |value: &str| {
+                    format!(
+                        "let base = state.base::<Unknown>({slot}, {base})?; \
+                         o.{sign}_difference({value}, base, {is_optional})?; \
+                         state.assign::<Unknown>({slot}, {value});"
+                    )
                 };
-                return EncodeStep { before: String::new(), sends: None, write };
+                let before = self.foreign(operation);
+                return EncodeStep::of(before, None, value, is_optional, difference);
             }
         };
-        EncodeStep { before: String::new(), sends: sends.map(Sends::If), write: write + "\n" }
+        let present = |value: &str| format!("o.{sign}{suffix}({value})?;");
+        EncodeStep::of(String::new(), sends, value, is_optional, present)
     }
 
-    /// Returns the decision to send a value that replaces one of another type (D4), if types share
-    /// the entry.
-    fn checked(&self, operation: &Operation<'_>, replaced: &str, sends: String) -> String {
-        match self.module.expanded.checked_tag(operation) {
-            Some(tag) => format!(
-                "if state.is_foreign({}, {tag}) {{ state.{replaced} }} else {{ {sends} }}",
-                self.module.slot(operation)
-            ),
-            None => sends,
-        }
+    /// Returns the decision to send a value, which is also sent if it replaces one of another type (D4).
+    /// Both operands update the entry, so both are evaluated.
+    fn checked(&self, operation: &Operation<'_>, sends: &str) -> Sends {
+        Sends::If(match self.module.expanded.checked_tag(operation) {
+            Some(tag) => {
+                format!("state.is_foreign({}, {tag}) | {sends}", self.module.slot(operation))
+            }
+            None => sends.to_owned(),
+        })
     }
 
     /// Returns the check of deltas and tails, which cannot replace a previous value of another
@@ -388,50 +401,39 @@ impl<'p> EncodePrinter<'_, 'p> {
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
-        let value = match is_optional {
-            true => format!("m.{ident}()"),
-            false => format!("Some(m.{ident})"),
-        };
-        let before = format!(
-            "if let Some(value) = {value} {{ rt::exponent(i64::from(value.exponent) as u64)?; }}\n"
-        );
-        let function = if is_optional { "signed_nullable" } else { "signed" };
-        let exponent = match is_optional {
-            true => "Some(i64::from(value.exponent) as u64)",
-            false => "i64::from(value.exponent) as u64",
-        };
-        let null = if is_optional { "o.null()?" } else { "return None" };
-        let write = format!(
-            "match {value} {{ Some(value) => {{ o.{function}({exponent})?; \
-             o.signed(value.mantissa as u64)?; }} None => {null}, }}\n"
-        );
+        let (value, maybe) = values(ident, is_optional);
         let sends = match operation.kind {
             OperatorKind::Default if is_optional && initial.is_none() => {
-                let write =
-                    format!("o.{function}({exponent})?; o.signed(value.mantissa as u64)?;\n");
-                return EncodeStep { before, sends: Some(Sends::Given(value)), write };
+                Some(Sends::Given(value.clone()))
             }
-            OperatorKind::Default => Some(format!("{value} != {given}")),
-            OperatorKind::Copy => {
-                let sends = format!("state.sends_copy_decimal({slot}, {value}, {given})");
-                let replaced = format!("sends_replaced_decimal({slot}, {value})");
-                Some(self.checked(operation, &replaced, sends))
-            }
-            OperatorKind::Delta => {
-                let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
-                let write = format!(
-                    "{}match {value} {{ Some(value) => {{ \
-                     let base = state.decimal_base({slot}, {base})?; \
-                     o.signed_difference(i64::from(value.exponent) as u64, i64::from(base.exponent) as u64, {is_optional})?; \
-                     o.signed_difference(value.mantissa as u64, base.mantissa as u64, false)?; \
-                     state.assign_decimal({slot}, value); }} None => {null}, }}\n",
-                    self.foreign(operation)
-                );
-                return EncodeStep { before, sends: None, write };
-            }
+            OperatorKind::Default => Some(Sends::If(format!("{maybe} != {given}"))),
+            OperatorKind::Copy => Some(self.checked(
+                operation,
+                &format!("state.sends_copy_decimal({slot}, {maybe}, {given})"),
+            )),
             _ => None,
         };
-        EncodeStep { before, sends: sends.map(Sends::If), write }
+        let check = check_exponent(ident, is_optional);
+        if operation.kind == OperatorKind::Delta {
+            let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
+            let difference = |value: &str| {
+                format!(
+                    "let base = state.decimal_base({slot}, {base})?; \
+                     o.signed_difference(i64::from({value}.exponent) as u64, i64::from(base.exponent) as u64, {is_optional})?; \
+                     o.signed_difference({value}.mantissa as u64, base.mantissa as u64, false)?; \
+                     state.assign_decimal({slot}, {value});"
+                )
+            };
+            let before = check + &self.foreign(operation);
+            return EncodeStep::of(before, None, &value, is_optional, difference);
+        }
+        let nullable = if is_optional { "_nullable" } else { "" };
+        EncodeStep::of(check, sends, &value, is_optional, |value| {
+            format!(
+                "o.signed{nullable}(i64::from({value}.exponent) as u64)?; \
+                 o.signed({value}.mantissa as u64)?;"
+            )
+        })
     }
 
     fn text(
@@ -443,81 +445,64 @@ impl<'p> EncodePrinter<'_, 'p> {
     ) -> EncodeStep {
         let slot = self.module.slot(operation);
         let charset = charset(field_type);
+        let is_given = operation.initial.is_some();
         let given = option(initial_bytes(operation).map(|bytes| format!("&{bytes}[..]")));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
-        let value = match is_optional {
-            true => format!("m.{ident}()"),
-            false => format!("Some(m.{ident})"),
-        };
-        let write = match (field_type, is_optional) {
-            (FieldType::Ascii, true) => format!("o.ascii_nullable({value}, arena, x)?;\n"),
-            (FieldType::Ascii, false) => format!("o.ascii(m.{ident}, false, arena, x)?;\n"),
-            (_, true) => format!("o.vector_nullable({value}, {charset}, arena, x)?;\n"),
-            (_, false) => {
-                format!("o.vector(m.{ident}.bytes(arena), {charset}, false, x)?;\n")
-            }
-        };
-        let checked = |sends: String| {
-            self.checked(operation, &format!("sends_replaced_text({slot}, {value}, arena)"), sends)
-        };
+        let (value, maybe) = values(ident, is_optional);
+        let before = self.foreign(operation);
         let sends = match operation.kind {
-            OperatorKind::Default if is_optional && operation.initial.is_none() => {
-                let write = match field_type {
-                    FieldType::Ascii => "o.ascii(value, true, arena, x)?;\n".to_owned(),
-                    _ => format!("o.vector(value.bytes(arena), {charset}, true, x)?;\n"),
-                };
-                return EncodeStep {
-                    before: String::new(),
-                    sends: Some(Sends::Given(value)),
-                    write,
-                };
-            }
-            OperatorKind::Default => Some(match is_optional {
-                // A short string fits one word: comparing words compares strings.
-                _ if is_short(operation) => match is_optional {
-                    true => format!(
-                        "!{value}.is_some_and(|text| text.is_short_text({}))",
-                        initial_text(operation)
-                    ),
-                    false => format!("!m.{ident}.is_short_text({})", initial_text(operation)),
-                },
-                true => format!("m.{ident}().as_ref().map(|text| text.bytes(arena)) != {given}"),
-                false => format!("m.{ident}.bytes(arena) != {base}"),
-            }),
-            OperatorKind::Copy if operation.initial.is_none() || is_short(operation) => {
-                let is_given = operation.initial.is_some();
+            OperatorKind::Default if is_optional && !is_given => Some(Sends::Given(value.clone())),
+            // A short string fits one word: comparing words compares strings.
+            OperatorKind::Default if is_short(operation) => Some(Sends::If(format!(
+                "!{maybe}.is_some_and(|text| text.is_short_text({}))",
+                initial_text(operation)
+            ))),
+            OperatorKind::Default => Some(Sends::If(format!(
+                "{maybe}.as_ref().map(|text| text.bytes(arena)) != {given}"
+            ))),
+            OperatorKind::Copy if !is_given || is_short(operation) => {
                 let given = option(is_given.then(|| initial_text(operation)));
-                Some(checked(format!("state.sends_copy_short({slot}, {value}, {given}, arena)")))
+                let sends = format!("state.sends_copy_short({slot}, {maybe}, {given}, arena)");
+                Some(self.checked(operation, &sends))
             }
             OperatorKind::Copy => {
-                Some(checked(format!("state.sends_copy_text({slot}, {value}, {given}, arena)")))
+                let sends = format!("state.sends_copy_text({slot}, {maybe}, {given}, arena)");
+                Some(self.checked(operation, &sends))
             }
             OperatorKind::Tail => {
-                let write = format!(
-                    "match {value} {{ Some(text) => {{ let base = state.tail_base({slot}, {base}); \
-                     o.text_tail(text.bytes(arena), base, {charset}, {is_optional}, x)?; }} \
-                     None => o.null()?, }} state.keep_encoded({slot}, {value}, arena);\n"
-                );
-                let sends = format!("state.sends_tail({slot}, {value}, {given}, arena)");
-                return EncodeStep {
-                    before: self.foreign(operation),
-                    sends: Some(Sends::If(sends)),
-                    write,
-                };
-            }
-            OperatorKind::Delta => {
-                let null = if is_optional { "o.null()?" } else { "return None" };
-                let write = format!(
-                    "{}match {value} {{ Some(text) => {{ let base = state.text_base({slot}, {base})?; \
-                     o.text_delta(text.bytes(arena), base, {charset}, {is_optional}, x)?; \
-                     state.keep_encoded({slot}, Some(text), arena); }} None => {null}, }}\n",
-                    self.foreign(operation)
-                );
-                return EncodeStep { before: String::new(), sends: None, write };
+                Some(Sends::If(format!("state.sends_tail({slot}, {maybe}, {given}, arena)")))
             }
             _ => None,
         };
-        EncodeStep { before: String::new(), sends: sends.map(Sends::If), write }
+        match operation.kind {
+            OperatorKind::Tail => {
+                let mut step = EncodeStep::of(before, sends, &value, is_optional, |value| {
+                    format!(
+                        "let base = state.tail_base({slot}, {base}); \
+                         o.text_tail({value}.bytes(arena), base, {charset}, {is_optional}, x)?;"
+                    )
+                });
+                step.write.push_str(&format!("state.keep_encoded({slot}, {maybe}, arena);\n"));
+                step
+            }
+            OperatorKind::Delta => EncodeStep::of(before, None, &value, is_optional, |value| {
+                format!(
+                    "let base = state.text_base({slot}, {base})?; \
+                     o.text_delta({value}.bytes(arena), base, {charset}, {is_optional}, x)?; \
+                     state.keep_encoded({slot}, Some({value}), arena);"
+                )
+            }),
+            _ => EncodeStep::of(
+                String::new(),
+                sends,
+                &value,
+                is_optional,
+                |value| match field_type {
+                    FieldType::Ascii => format!("o.ascii({value}, {is_optional}, arena, x)?;"),
+                    _ => format!("o.vector({value}.bytes(arena), {charset}, {is_optional}, x)?;"),
+                },
+            ),
+        }
     }
 
     fn parts(
@@ -532,14 +517,8 @@ impl<'p> EncodePrinter<'_, 'p> {
             true => format!("m.{ident}().map(|value| i64::from(value.exponent) as u64)"),
             false => format!("i64::from(m.{ident}.exponent) as u64"),
         };
-        let check = match is_optional {
-            true => format!(
-                "if let Some(value) = m.{ident}() {{ rt::exponent(i64::from(value.exponent) as u64)?; }}\n"
-            ),
-            false => format!("rt::exponent(i64::from(m.{ident}.exponent) as u64)?;\n"),
-        };
         let mut first = self.part(exponent, IntegerShape::EXPONENT, is_optional, &exponent_value);
-        first.before.insert_str(0, &check);
+        first.before.insert_str(0, &check_exponent(ident, is_optional));
         let mantissa_value = format!("m.{ident}.mantissa as u64");
         let mut second = self.part(mantissa, IntegerShape::MANTISSA, false, &mantissa_value);
         // A mantissa without a bit of its own is written together with the exponent.
@@ -635,6 +614,25 @@ fn outgoing_of(name: &str, body: &str) -> String {
     )
 }
 
+/// Returns the expression of a field's value, an `Option` if the field is optional, and that of an `Option`
+/// in any case.
+fn values(ident: &str, is_optional: bool) -> (String, String) {
+    match is_optional {
+        true => (format!("m.{ident}()"), format!("m.{ident}()")),
+        false => (format!("m.{ident}"), format!("Some(m.{ident})")),
+    }
+}
+
+/// Returns the check of a decimal's exponent (R1), as a statement.
+fn check_exponent(ident: &str, is_optional: bool) -> String {
+    match is_optional {
+        true => format!(
+            "if let Some(value) = m.{ident}() {{ rt::exponent(i64::from(value.exponent) as u64)?; }}\n"
+        ),
+        false => format!("rt::exponent(i64::from(m.{ident}.exponent) as u64)?;\n"),
+    }
+}
+
 fn is_parts(member: &StructMember<'_>) -> bool {
     matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa, false) > 0)
 }
@@ -642,23 +640,4 @@ fn is_parts(member: &StructMember<'_>) -> bool {
 /// True if the initial value of a string fits one word.
 fn is_short(operation: &Operation<'_>) -> bool {
     matches!(operation.initial, Some(Value::Bytes(bytes)) if bytes.len() <= 7)
-}
-
-/// Converts a value of an integer type to a `u64`.
-fn widen(kind: IntegerShape, value: &str) -> String {
-    match (kind.is_signed, kind.bits()) {
-        (false, 64) => value.to_owned(),
-        (true, 64) => format!("{value} as u64"),
-        (false, _) => format!("u64::from({value})"),
-        (true, _) => format!("i64::from({value}) as u64"),
-    }
-}
-
-/// As [`widen`], inside an option.
-fn widen_map(kind: IntegerShape) -> String {
-    match (kind.is_signed, kind.bits()) {
-        (false, 64) => String::new(),
-        (false, _) => ".map(u64::from)".to_owned(),
-        _ => format!(".map(|value| {})", widen(kind, "value")),
-    }
 }

@@ -13,7 +13,7 @@ impl<'p> Module<'p> {
         text.push_str(
             "#[allow(unused_imports)]
              use tickwire_fast::rt::{self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, \
-             LaneValues, ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown, ValueKind, Visit, Warm, max};
+             LaneValues, ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown, ValueKind, Visit, Warm};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, FastError, FieldValue, Record};\n",
         );
@@ -179,7 +179,7 @@ impl<'p> Module<'p> {
              x: &mut CodingContext) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {{
                 let mut at = c.portable();
                 {map}if is_named {{
-                    let id = at.unsigned::<{{ max::U32 }}>(x);
+                    let id = at.unsigned::<0xffffffff>(x);
                     let c = at.like(&c);
                     match id {{ {named} _ => Err(messages) }}
                 }} else {{

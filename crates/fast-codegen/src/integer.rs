@@ -32,7 +32,7 @@ impl IntegerShape {
     pub(crate) fn bound(self) -> String {
         match self.is_signed {
             true => self.bits().to_string(),
-            false => format!("{{ max::U{} }}", self.bits()),
+            false => format!("{:#x}", u64::MAX >> (u64::BITS - self.bits())),
         }
     }
 
@@ -78,6 +78,30 @@ impl IntegerShape {
         match (self.is_signed, self.width) {
             (false, Width::W64) => value.to_owned(),
             _ => format!("{value} as {}", self.rust()),
+        }
+    }
+
+    /// Converts an expression of the field's type to a `u64`, or to an `i64` if it is signed.
+    pub(crate) fn wide(self, value: &str) -> String {
+        match (self.is_signed, self.width) {
+            (_, Width::W64) => value.to_owned(),
+            (true, _) => format!("i64::from({value})"),
+            (false, _) => format!("u64::from({value})"),
+        }
+    }
+
+    /// Converts an expression of the field's type to a `u64`.
+    pub(crate) fn word(self, value: &str) -> String {
+        let as_word = if self.is_signed { " as u64" } else { "" };
+        self.wide(value) + as_word
+    }
+
+    /// As [`word`](Self::word), for an `Option`.
+    pub(crate) fn optional_word(self, value: &str) -> String {
+        match (self.is_signed, self.width) {
+            (false, Width::W64) => value.to_owned(),
+            (false, _) => format!("{value}.map(u64::from)"),
+            (true, _) => format!("{value}.map(|value| {})", self.word("value")),
         }
     }
 

@@ -85,35 +85,28 @@ impl NameScope {
     /// Returns the name, with the first number appended that makes it unique if necessary. `also`
     /// returns derived names, which must be unique too.
     pub(crate) fn claim(&mut self, name: &str, also: impl Fn(&str) -> Vec<String>) -> String {
-        let mut number = 1;
-        loop {
-            let candidate = match number {
-                1 => name.to_owned(),
-                _ => format!("{}_{number}", name.trim_end_matches('_')),
-            };
-            let all: Vec<String> =
-                also(&candidate).into_iter().chain([candidate.clone()]).collect();
-            if all.iter().all(|name| !self.0.contains(name)) {
-                self.0.extend(all);
-                return candidate;
-            }
-            number += 1;
-        }
+        self.claim_numbered(name, &format!("{}_", name.trim_end_matches('_')), also)
     }
 
     /// As [`claim`](Self::claim), for type names: the number is appended without an underscore.
     pub(crate) fn claim_type(&mut self, name: &str) -> String {
-        let mut number = 1;
-        loop {
-            let candidate = match number {
-                1 => name.to_owned(),
-                _ => format!("{name}{number}"),
-            };
-            if self.0.insert(candidate.clone()) {
-                return candidate;
-            }
-            number += 1;
-        }
+        self.claim_numbered(name, name, |_| Vec::new())
+    }
+
+    fn claim_numbered(
+        &mut self,
+        name: &str,
+        numbered: &str,
+        also: impl Fn(&str) -> Vec<String>,
+    ) -> String {
+        let is_free = |name: &String| !self.0.contains(name);
+        let name = std::iter::once(name.to_owned())
+            .chain((2..).map(|number| format!("{numbered}{number}")))
+            .find(|name| is_free(name) && also(name).iter().all(is_free))
+            .unwrap_or_default();
+        self.0.extend(also(&name));
+        self.0.insert(name.clone());
+        name
     }
 }
 

@@ -129,7 +129,7 @@ impl FieldScene<'_, '_> {
         bit: u32,
     ) -> Option<String> {
         let next = match operation.kind {
-            OperatorKind::Copy => "|value| value".to_owned(),
+            OperatorKind::Copy => "rt::same".to_owned(),
             OperatorKind::Increment => kind.next(),
             _ => return None,
         };
@@ -161,8 +161,10 @@ impl FieldScene<'_, '_> {
         let given = option(initial.clone());
         let base = initial.unwrap_or("0".into());
         let read = kind.read(is_optional);
-        let CallSuffixes { or_empty, optional, or_fail } = CallSuffixes::of(is_optional);
-        let assigned = |read: &str| {
+        let (or_empty, or_fail) = suffixes(is_optional);
+        let derived =
+            |next: &str| format!("state.derived::<{past}>({slot}, {given}, {next}){or_fail}");
+        let sent = |read: &str| {
             format!("let value = {read}; state.assign{or_empty}::<{past}>({slot}, value)")
         };
         match operation.kind {
@@ -170,26 +172,18 @@ impl FieldScene<'_, '_> {
             OperatorKind::Constant | OperatorKind::Default => {
                 self.initial_or(operation, bit, is_optional, &read, (&base, &given))
             }
-            OperatorKind::Copy => self.sent_or(
-                bit,
-                &assigned(&kind.read_varied(is_optional)),
-                &format!("state.copied{optional}::<{past}>({slot}, {given}){or_fail}"),
-            ),
-            OperatorKind::Increment => self.sent_or(
-                bit,
-                &assigned(&read),
-                &format!(
-                    "state.incremented{optional}::<{past}>({slot}, {given}, {}){or_fail}",
-                    kind.next()
-                ),
-            ),
+            OperatorKind::Copy => {
+                self.sent_or(bit, &sent(&kind.read_varied(is_optional)), &derived("rt::same"))
+            }
+            OperatorKind::Increment => self.sent_or(bit, &sent(&read), &derived(&kind.next())),
             OperatorKind::Delta | OperatorKind::Tail => {
+                let read = format!("c.delta::<{is_optional}>(x)?{or_fail}");
                 let added =
                     format!("state.added::<{past}>({slot}, {base}, delta, {})?", kind.add());
                 match is_optional {
-                    false => format!("{{ let delta = c.signed_word(x)?; {added} }}"),
+                    false => format!("{{ let delta = {read}; {added} }}"),
                     true => format!(
-                        "match c.delta_nullable(x)? {{ Some(delta) => Some({added}), None => {} }}",
+                        "match {read} {{ Some(delta) => Some({added}), None => {} }}",
                         nothing(&self.leave(operation))
                     ),
                 }
@@ -240,8 +234,13 @@ impl FieldScene<'_, '_> {
         let (read, charset) = (read_text(kind, is_optional), charset(kind));
         let given = option(initial_bytes(operation));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
-        let CallSuffixes { or_empty, optional, .. } = CallSuffixes::of(is_optional);
-        let copied = format!("state.copied_text{optional}::<{past}>({slot}, {given}, x)?");
+        let (or_empty, or_fail) = suffixes(is_optional);
+        let copied = format!("state.copied_text::<{past}>({slot}, {given}, x)?{or_fail}");
+        let changed = |operator: &str| {
+            format!(
+                "state.{operator}_text::<{is_optional}, _>({slot}, {charset}, {base}, &mut c, x)?{or_fail}"
+            )
+        };
         match operation.kind {
             OperatorKind::None | OperatorKind::Increment => read,
             OperatorKind::Constant | OperatorKind::Default => {
@@ -255,14 +254,8 @@ impl FieldScene<'_, '_> {
                 );
                 self.sent_or(bit, &assigned, &copied)
             }
-            OperatorKind::Tail => {
-                let tail =
-                    format!("state.tail_text{optional}({slot}, {charset}, {base}, &mut c, x)?");
-                self.sent_or(bit, &tail, &copied)
-            }
-            OperatorKind::Delta => {
-                format!("state.delta_text{optional}({slot}, {charset}, {base}, &mut c, x)?")
-            }
+            OperatorKind::Tail => self.sent_or(bit, &changed("tail"), &copied),
+            OperatorKind::Delta => changed("delta"),
         }
     }
 
@@ -273,8 +266,8 @@ impl FieldScene<'_, '_> {
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
         let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
-        let CallSuffixes { or_empty, optional, or_fail } = CallSuffixes::of(is_optional);
-        let read = if is_optional { "c.decimal_nullable(x)?" } else { "c.decimal(x)?" };
+        let (or_empty, or_fail) = suffixes(is_optional);
+        let read = &format!("c.decimal::<{is_optional}>(x)?{or_fail}");
         match operation.kind {
             OperatorKind::Constant | OperatorKind::Default => {
                 self.initial_or(operation, bit, is_optional, read, (&base, &given))
@@ -282,32 +275,22 @@ impl FieldScene<'_, '_> {
             OperatorKind::Copy => self.sent_or(
                 bit,
                 &format!("let value = {read}; state.assign_decimal{or_empty}({slot}, value)"),
-                &format!("state.copied_decimal{optional}({slot}, {given}){or_fail}"),
+                &format!("state.copied_decimal({slot}, {given}){or_fail}"),
             ),
             OperatorKind::Delta => {
-                format!("state.delta_decimal{optional}({slot}, {base}, &mut c, x)?")
+                format!(
+                    "state.delta_decimal::<{is_optional}, _>({slot}, {base}, &mut c, x)?{or_fail}"
+                )
             }
             _ => read.to_owned(),
         }
     }
 }
 
-/// Suffixes of the function names in generated calls, for an optional or a mandatory field.
-struct CallSuffixes {
-    /// Suffix of functions that assign to the dictionary.
-    or_empty: &'static str,
-    /// Suffix of all other functions.
-    optional: &'static str,
-    /// Suffix of functions that return an `Option` for optional fields only because they may fail.
-    or_fail: &'static str,
-}
-
-impl CallSuffixes {
-    fn of(is_optional: bool) -> Self {
-        let (or_empty, optional, or_fail) =
-            if is_optional { ("_or_empty", "_optional", "") } else { ("", "", "?") };
-        Self { or_empty, optional, or_fail }
-    }
+/// Returns the suffix of functions that assign a value, which an optional field may lack, and that of calls
+/// whose `None` is absent for an optional field and a failure for a mandatory one.
+fn suffixes(is_optional: bool) -> (&'static str, &'static str) {
+    if is_optional { ("_or_empty", "") } else { ("", "?") }
 }
 
 /// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price
@@ -331,10 +314,10 @@ pub(crate) fn option(value: Option<String>) -> String {
 }
 
 fn read_text(kind: &FieldType, is_optional: bool) -> String {
-    let nullable = if is_optional { "_nullable" } else { "" };
+    let (_, or_fail) = suffixes(is_optional);
     match kind {
-        FieldType::Ascii => format!("c.ascii{nullable}(x)?"),
-        _ => format!("c.vector{nullable}({}, x)?", charset(kind)),
+        FieldType::Ascii => format!("c.ascii::<{is_optional}>(x)?{or_fail}"),
+        _ => format!("c.vector::<{is_optional}>({}, x)?{or_fail}", charset(kind)),
     }
 }
 

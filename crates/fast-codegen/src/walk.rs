@@ -11,11 +11,7 @@ use tickwire_fast::template::FieldType;
 /// for an optional constant that is present.
 pub(crate) fn scalar_value(member: &StructMember<'_>) -> String {
     let ident = &member.ident;
-    let widen = |kind: IntegerShape| match (kind.is_signed, kind.bits()) {
-        (_, 64) => format!("self.{ident}"),
-        (true, _) => format!("i64::from(self.{ident})"),
-        (false, _) => format!("u64::from(self.{ident})"),
-    };
+    let value = format!("self.{ident}");
     match &member.plan.kind {
         FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
             "ModuleValue::Constant".to_owned()
@@ -23,8 +19,8 @@ pub(crate) fn scalar_value(member: &StructMember<'_>) -> String {
         FieldKind::Scalar { field_type, .. } if **field_type != FieldType::Decimal => {
             match IntegerShape::of(field_type) {
                 None => format!("ModuleValue::Bytes(self.{ident}.bytes(arena))"),
-                Some(kind) if kind.is_signed => format!("ModuleValue::Int({})", widen(kind)),
-                Some(kind) => format!("ModuleValue::UInt({})", widen(kind)),
+                Some(kind) if kind.is_signed => format!("ModuleValue::Int({})", kind.wide(&value)),
+                Some(kind) => format!("ModuleValue::UInt({})", kind.wide(&value)),
             }
         }
         _ => format!("ModuleValue::Decimal(self.{ident})"),

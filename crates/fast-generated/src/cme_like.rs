@@ -3,7 +3,7 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -903,7 +903,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(81) if x.is_enabled(0) => {
@@ -1030,15 +1030,15 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(0), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(0), rt::same)
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied_optional::<P>(SLOT_MD_UPDATE_ACTION, Some(0))
+                state.derived::<P>(SLOT_MD_UPDATE_ACTION, Some(0), rt::same)
             }
         }
     };
@@ -1048,7 +1048,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 30) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(1)
     };
@@ -1073,10 +1073,10 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 29) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"J"), x)??
             }
         }
     };
@@ -1084,10 +1084,10 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied_optional::<P>(SLOT_SECURITY_ID, None)
+        state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)
     };
     if let Some(value) = value {
         out.security_id = value as u32;
@@ -1106,19 +1106,16 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_RPT_SEQ,
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 26) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_RPT_SEQ, value)
             } else {
-                state
-                    .incremented_optional::<
-                        P,
-                    >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
+                state.derived::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -1135,7 +1132,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -1147,13 +1144,13 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x20;
     }
     let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<P>(SLOT_MD_ENTRY_TIME, None)?
+        state.derived::<P>(SLOT_MD_ENTRY_TIME, None, rt::same)?
     };
     out.md_entry_time = value as u32;
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?)
         }
@@ -1169,7 +1166,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
     }
     if map & (1 << 23) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
         } else {
@@ -1178,13 +1175,13 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x80;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -1198,7 +1195,7 @@ fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x100;
     }
     let value = if map & (1 << 22) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"2") })
     };
@@ -1300,12 +1297,12 @@ fn decode_md_inc_refresh81_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
         } else {
@@ -1315,7 +1312,7 @@ fn decode_md_inc_refresh81_fields<'b, K: CpuKernel>(
         present0 &= !0x1;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1373,32 +1370,32 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x7fu64;
-    let value = if map & (1 << 31) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 0 };
+    let value = if map & (1 << 31) != 0 { c.unsigned::<0xffffffff>(x)? } else { 0 };
     out.md_update_action = value as u32;
     out.md_entry_type = if map & (1 << 30) != 0 {
-        c.ascii(x)?
+        c.ascii::<false>(x)??
     } else {
         const { TextValue::literal(b"2") }
     };
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SECURITY_ID_2, value)
     } else {
-        state.copied::<P>(SLOT_SECURITY_ID_2, None)?
+        state.derived::<P>(SLOT_SECURITY_ID_2, None, rt::same)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_RPT_SEQ_2, value)
     } else {
-        state.incremented::<P>(SLOT_RPT_SEQ_2, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_RPT_SEQ_2, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.rpt_seq = value as u32;
     {
         let exponent = if map & (1 << 27) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
@@ -1407,7 +1404,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
             exponent,
         };
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?)
         }
@@ -1429,7 +1426,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<
                     P,
@@ -1443,13 +1440,13 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
         state.leave::<P>(SLOT_NET_CHG_PREV_DAY_MANTISSA);
         present0 &= !0x2;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_TRADE_VOLUME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+                    >(SLOT_TRADE_VOLUME, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -1466,7 +1463,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
         rt::seldom();
         if map & (1 << 25) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
             } else {
@@ -1477,7 +1474,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 24) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
             } else {
@@ -1490,15 +1487,15 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x18;
     }
     let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MD_ENTRY_TIME_2, value)
     } else {
-        state.copied::<P>(SLOT_MD_ENTRY_TIME_2, None)?
+        state.derived::<P>(SLOT_MD_ENTRY_TIME_2, None, rt::same)?
     };
     out.md_entry_time = value as u32;
     if map & (1 << 22) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.aggressor_side = value as u32;
         } else {
@@ -1508,7 +1505,7 @@ fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x20;
     }
     let value = if map & (1 << 21) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"1") })
     };
@@ -1619,12 +1616,12 @@ fn decode_md_inc_refresh84_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
         } else {
@@ -1633,10 +1630,10 @@ fn decode_md_inc_refresh84_fields<'b, K: CpuKernel>(
     } else {
         present0 &= !0x1;
     }
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.trade_date = value as u32;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1701,15 +1698,15 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION_2, Some(1), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION_2, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_MD_UPDATE_ACTION_2, value)
             } else {
-                state.copied::<P>(SLOT_MD_UPDATE_ACTION_2, Some(1))?
+                state.derived::<P>(SLOT_MD_UPDATE_ACTION_2, Some(1), rt::same)?
             }
         }
     };
@@ -1726,19 +1723,19 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_MD_PRICE_LEVEL,
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 30) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_MD_PRICE_LEVEL, value)
             } else {
                 state
-                    .incremented_optional::<
+                    .derived::<
                         P,
-                    >(SLOT_MD_PRICE_LEVEL, None, rt::next_unsigned::<{ max::U32 }>)
+                    >(SLOT_MD_PRICE_LEVEL, None, rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -1763,30 +1760,30 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 29) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE_2, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)??
             }
         }
     };
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SECURITY_ID_3, value)
     } else {
-        state.copied::<P>(SLOT_SECURITY_ID_3, None)?
+        state.derived::<P>(SLOT_SECURITY_ID_3, None, rt::same)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_RPT_SEQ_3, value)
     } else {
-        state.incremented::<P>(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_RPT_SEQ_3, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.rpt_seq = value as u32;
     if map & (1 << 26) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
         } else {
@@ -1803,7 +1800,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
         };
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0, delta, rt::add_signed::<64>)?
         };
@@ -1814,7 +1811,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
     }
     if map & (1 << 24) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.number_of_orders = value as u32;
         } else {
@@ -1824,13 +1821,13 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MD_ENTRY_TIME_3, value)
     } else {
-        state.copied::<P>(SLOT_MD_ENTRY_TIME_3, None)?
+        state.derived::<P>(SLOT_MD_ENTRY_TIME_3, None, rt::same)?
     };
     out.md_entry_time = value as u32;
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_3, 0, delta, rt::add_signed::<32>)?)
         }
@@ -1845,7 +1842,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x8;
     }
     let value = if map & (1 << 22) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"2") })
     };
@@ -1864,7 +1861,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
             let mantissa: u64 = {
-                let delta = c.signed_word(x)?;
+                let delta = c.delta::<false>(x)??;
                 state
                     .added::<
                         Unknown,
@@ -1879,7 +1876,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 20) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
             } else {
@@ -1891,7 +1888,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x60;
     }
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.open_close_settle_flag = value as u32;
     } else {
@@ -1899,7 +1896,7 @@ fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
     }
     if map & (1 << 19) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.settl_date = value as u32;
         } else {
@@ -2012,12 +2009,12 @@ fn decode_md_inc_refresh109_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
         } else {
@@ -2026,10 +2023,10 @@ fn decode_md_inc_refresh109_fields<'b, K: CpuKernel>(
     } else {
         present0 &= !0x1;
     }
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.trade_date = value as u32;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -2077,7 +2074,13 @@ impl EncodeSegment for MdIncRefresh81MdEntries {
         let mut map = 0u64;
         map
             |= u64::from(
-                state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None),
+                state
+                    .sends(
+                        SLOT_MD_ENTRY_TIME,
+                        u64::from(m.md_entry_time),
+                        None,
+                        rt::same,
+                    ),
             ) << 2;
         map |= u64::from(m.quote_condition().is_some()) << 1;
         map
@@ -2091,18 +2094,25 @@ impl EncodeSegment for MdIncRefresh81MdEntries {
         let map_at = o.begin_behind::<3>(map << 54)?;
         let mut first = 0u8;
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_UPDATE_ACTION,
                 m.md_update_action().map(u64::from),
                 Some(0),
+                rt::same,
             )
         {
             first |= 1 << 6;
-            o.unsigned_nullable(m.md_update_action().map(u64::from))?;
+            match m.md_update_action().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.md_price_level().map(u64::from) != Some(1) {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state
             .sends_copy_short(
@@ -2119,38 +2129,50 @@ impl EncodeSegment for MdIncRefresh81MdEntries {
             first |= 1 << 3;
         }
         if state
-            .sends_copy_optional(SLOT_SECURITY_ID, m.security_id().map(u64::from), None)
+            .sends_optional(
+                SLOT_SECURITY_ID,
+                m.security_id().map(u64::from),
+                None,
+                rt::same,
+            )
         {
             first |= 1 << 2;
-            o.unsigned_nullable(m.security_id().map(u64::from))?;
+            match m.security_id().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_RPT_SEQ,
                 m.rpt_seq().map(u64::from),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 1;
-            o.unsigned_nullable(m.rpt_seq().map(u64::from))?;
+            match m.rpt_seq().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m.md_entry_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
         if m.md_entry_px().map(|value| i64::from(value.exponent) as u64) != Some(0) {
             first |= 1 << 0;
-            o.signed_nullable(
-                m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
-            )?;
+            match m.md_entry_px().map(|value| i64::from(value.exponent) as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.md_entry_px().is_some() {
-            {
-                let value = m.md_entry_px.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, m.md_entry_px.mantissa as u64);
         }
         if map & (1 << 2) != 0 {
             o.unsigned_varied(u64::from(m.md_entry_time))?;
@@ -2175,7 +2197,10 @@ impl EncodeSegment for MdIncRefresh81MdEntries {
             None => o.null()?,
         }
         if map & (1 << 0) != 0 {
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2258,7 +2283,13 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
         map |= u64::from(m.trade_condition().is_some()) << 3;
         map
             |= u64::from(
-                state.sends_copy(SLOT_MD_ENTRY_TIME_2, u64::from(m.md_entry_time), None),
+                state
+                    .sends(
+                        SLOT_MD_ENTRY_TIME_2,
+                        u64::from(m.md_entry_time),
+                        None,
+                        rt::same,
+                    ),
             ) << 2;
         map |= u64::from(m.aggressor_side().map(u64::from).is_some()) << 1;
         map
@@ -2275,20 +2306,22 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
             first |= 1 << 6;
             o.unsigned(u64::from(m.md_update_action))?;
         }
-        if !m.md_entry_type.is_short_text(const { TextValue::literal(b"2") }) {
+        if !Some(m.md_entry_type)
+            .is_some_and(|text| text.is_short_text(const { TextValue::literal(b"2") }))
+        {
             first |= 1 << 5;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
-        if state.sends_copy(SLOT_SECURITY_ID_2, u64::from(m.security_id), None) {
+        if state.sends(SLOT_SECURITY_ID_2, u64::from(m.security_id), None, rt::same) {
             first |= 1 << 4;
             o.unsigned_varied(u64::from(m.security_id))?;
         }
         if state
-            .sends_increment(
+            .sends(
                 SLOT_RPT_SEQ_2,
                 u64::from(m.rpt_seq),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 3;
@@ -2299,12 +2332,12 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
             first |= 1 << 2;
             o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
         }
-        {
-            let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
-        }
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+        o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+        state
+            .assign::<
+                Unknown,
+            >(SLOT_MD_ENTRY_PX_MANTISSA_2, m.md_entry_px.mantissa as u64);
         match m.md_entry_size().map(|value| i64::from(value) as u64) {
             Some(value) => {
                 let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
@@ -2319,17 +2352,18 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
         if m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64) != Some(0)
         {
             first |= 1 << 1;
-            o.signed_nullable(
-                m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64),
-            )?;
+            match m.net_chg_prev_day().map(|value| i64::from(value.exponent) as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.net_chg_prev_day().is_some() {
-            {
-                let value = m.net_chg_prev_day.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(m.net_chg_prev_day.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, m.net_chg_prev_day.mantissa as u64);
         }
         match m.trade_volume().map(u64::from) {
             Some(value) => {
@@ -2350,10 +2384,13 @@ impl EncodeSegment for MdIncRefresh84MdEntries {
             o.unsigned_varied(u64::from(m.md_entry_time))?;
         }
         if let Some(value) = m.aggressor_side().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if map & (1 << 0) != 0 {
-            o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+            match m.match_event_indicator() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2437,7 +2474,13 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
         map |= u64::from(m.number_of_orders().map(u64::from).is_some()) << 5;
         map
             |= u64::from(
-                state.sends_copy(SLOT_MD_ENTRY_TIME_3, u64::from(m.md_entry_time), None),
+                state
+                    .sends(
+                        SLOT_MD_ENTRY_TIME_3,
+                        u64::from(m.md_entry_time),
+                        None,
+                        rt::same,
+                    ),
             ) << 4;
         map
             |= u64::from(
@@ -2462,21 +2505,29 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
         let map_at = o.begin_behind::<6>(map << 51)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION_2, u64::from(m.md_update_action), Some(1))
+            .sends(
+                SLOT_MD_UPDATE_ACTION_2,
+                u64::from(m.md_update_action),
+                Some(1),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_MD_PRICE_LEVEL,
                 m.md_price_level().map(u64::from),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state
             .sends_copy_short(
@@ -2489,16 +2540,16 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
             first |= 1 << 4;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
-        if state.sends_copy(SLOT_SECURITY_ID_3, u64::from(m.security_id), None) {
+        if state.sends(SLOT_SECURITY_ID_3, u64::from(m.security_id), None, rt::same) {
             first |= 1 << 3;
             o.unsigned_varied(u64::from(m.security_id))?;
         }
         if state
-            .sends_increment(
+            .sends(
                 SLOT_RPT_SEQ_3,
                 u64::from(m.rpt_seq),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 2;
@@ -2513,14 +2564,14 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
             first |= 1 << 0;
             o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
         }
-        {
-            let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, value);
-        }
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_3, 0)?;
+        o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+        state
+            .assign::<
+                Unknown,
+            >(SLOT_MD_ENTRY_PX_MANTISSA_3, m.md_entry_px.mantissa as u64);
         if let Some(value) = m.number_of_orders().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if map & (1 << 4) != 0 {
             o.unsigned_varied(u64::from(m.md_entry_time))?;
@@ -2534,28 +2585,34 @@ impl EncodeSegment for MdIncRefresh109MdEntries {
             None => o.null()?,
         }
         if map & (1 << 3) != 0 {
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m
             .net_chg_prev_day()
             .map(|value| i64::from(value.exponent) as u64)
         {
-            o.signed_nullable(Some(value))?;
+            o.signed_nullable(value)?;
         }
         if m.net_chg_prev_day().is_some() {
-            {
-                let value = m.net_chg_prev_day.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, value);
-            }
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, 0)?;
+            o.signed_difference(m.net_chg_prev_day.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA_2, m.net_chg_prev_day.mantissa as u64);
         }
         if let Some(value) = m.tick_direction() {
             o.ascii(value, true, arena, x)?;
         }
-        o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
+        match m.open_close_settle_flag().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(value) = m.settl_date().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         o.end_first(map_at, first);
         Some(o)

@@ -3,7 +3,7 @@
 // Signature of the template set: a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/fast-generated/templates/complex.xml -o crates/fast-generated/src/complex.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -576,7 +576,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(1) if x.is_enabled(0) => {
@@ -671,21 +671,21 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied::<P>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                state.derived::<P>(SLOT_MD_UPDATE_ACTION, Some(1), rt::same)?
             }
         }
     };
     out.md_update_action = value as u32;
     let value = if map & (1 << 30) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(1)
     };
@@ -710,38 +710,38 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 29) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)??
             }
         }
     };
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.open_close_settle_flag = value as u32;
     } else {
         present0 &= !0x2;
     }
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<P>(SLOT_SECURITY_ID, None)?
+        state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_RPT_SEQ, value)
     } else {
-        state.incremented::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.rpt_seq = value as u32;
     {
         let exponent = if map & (1 << 26) != 0 { c.signed::<64>(x)? } else { 0 };
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -750,13 +750,13 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         };
     }
     let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<P>(SLOT_MD_ENTRY_TIME, None)?
+        state.derived::<P>(SLOT_MD_ENTRY_TIME, None, rt::same)?
     };
     out.md_entry_time = value as u32;
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?)
         }
@@ -770,13 +770,13 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x4;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -790,7 +790,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x8;
     }
     let value = if map & (1 << 24) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"2") })
     };
@@ -809,7 +809,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
             let mantissa: u64 = {
-                let delta = c.signed_word(x)?;
+                let delta = c.delta::<false>(x)??;
                 state
                     .added::<
                         Unknown,
@@ -824,7 +824,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 22) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
             } else {
@@ -835,7 +835,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 21) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
             } else {
@@ -846,7 +846,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 20) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
             } else {
@@ -857,7 +857,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 19) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
             } else {
@@ -868,7 +868,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 18) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
             } else {
@@ -881,7 +881,7 @@ fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x7e0;
     }
     let value = if map & (1 << 17) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"1") })
     };
@@ -1003,14 +1003,14 @@ fn decode_market_data_fields<'b, K: CpuKernel>(
     };
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.sending_time = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.trade_date = value as u32;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1051,14 +1051,14 @@ fn decode_quote_request_related_sym<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x3u64;
-    let value = c.unsigned_nullable::<{ max::U64 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffffffffffff>(x)?;
     if let Some(value) = value {
         out.order_qty = value;
     } else {
         present0 &= !0x1;
     }
     let value = if map & (1 << 31) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(1)
     };
@@ -1068,9 +1068,9 @@ fn decode_quote_request_related_sym<'b, K: CpuKernel>(
         present0 &= !0x2;
     }
     out.transact_time = c.unsigned_long(x)?;
-    let value = if map & (1 << 30) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 30) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
     out.quote_type = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.security_id = value as u32;
     out.present = [present0];
     Some(c)
@@ -1112,18 +1112,18 @@ fn decode_quote_request_fields<'b, K: CpuKernel>(
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.sending_time = value as u32;
-    let value = c.ascii_nullable(x)?;
+    let value = c.ascii::<true>(x)?;
     if let Some(value) = value {
         out.quote_req_id = value;
     } else {
         present0 &= !0x1;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.related_sym.prepare(count, &mut x.growth)? {
             c = decode_quote_request_related_sym(c, state, entry, x)?;
@@ -1227,14 +1227,22 @@ impl EncodeSegment for MarketDataMdEntries {
         let map_at = o.begin_behind::<8>(map << 49)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
+            .sends(
+                SLOT_MD_UPDATE_ACTION,
+                u64::from(m.md_update_action),
+                Some(1),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
         }
         if m.md_price_level().map(u64::from) != Some(1) {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state
             .sends_copy_short(
@@ -1247,17 +1255,20 @@ impl EncodeSegment for MarketDataMdEntries {
             first |= 1 << 4;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
-        o.unsigned_nullable(m.open_close_settle_flag().map(u64::from))?;
-        if state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None) {
+        match m.open_close_settle_flag().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
+        if state.sends(SLOT_SECURITY_ID, u64::from(m.security_id), None, rt::same) {
             first |= 1 << 3;
             o.unsigned_varied(u64::from(m.security_id))?;
         }
         if state
-            .sends_increment(
+            .sends(
                 SLOT_RPT_SEQ,
                 u64::from(m.rpt_seq),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 2;
@@ -1268,13 +1279,11 @@ impl EncodeSegment for MarketDataMdEntries {
             first |= 1 << 1;
             o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
         }
-        {
-            let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-        }
-        if state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None) {
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+        o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+        state
+            .assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, m.md_entry_px.mantissa as u64);
+        if state.sends(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None, rt::same) {
             first |= 1 << 0;
             o.unsigned_varied(u64::from(m.md_entry_time))?;
         }
@@ -1295,24 +1304,27 @@ impl EncodeSegment for MarketDataMdEntries {
             None => o.null()?,
         }
         if map & (1 << 7) != 0 {
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m
             .net_chg_prev_day()
             .map(|value| i64::from(value.exponent) as u64)
         {
-            o.signed_nullable(Some(value))?;
+            o.signed_nullable(value)?;
         }
         if m.net_chg_prev_day().is_some() {
-            {
-                let value = m.net_chg_prev_day.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(m.net_chg_prev_day.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, m.net_chg_prev_day.mantissa as u64);
         }
         if let Some(value) = m.trade_volume().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if let Some(value) = m.trade_condition() {
             o.ascii(value, true, arena, x)?;
@@ -1324,10 +1336,13 @@ impl EncodeSegment for MarketDataMdEntries {
             o.ascii(value, true, arena, x)?;
         }
         if let Some(value) = m.aggressor_side().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if map & (1 << 0) != 0 {
-            o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+            match m.match_event_indicator() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -1408,10 +1423,16 @@ impl EncodeSegment for QuoteRequestRelatedSym {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        o.unsigned_nullable(m.order_qty())?;
+        match m.order_qty() {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if m.side().map(u64::from) != Some(1) {
             first |= 1 << 6;
-            o.unsigned_nullable(m.side().map(u64::from))?;
+            match m.side().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         o.unsigned(m.transact_time)?;
         if u64::from(m.quote_type) != 1 {
@@ -1467,7 +1488,10 @@ fn encode_quote_request_fields<'o, K: CpuKernel>(
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(u64::from(m.sending_time))?;
-    o.ascii_nullable(m.quote_req_id(), arena, x)?;
+    match m.quote_req_id() {
+        Some(value) => o.ascii(value, true, arena, x)?,
+        None => o.null()?,
+    }
     o.unsigned(m.related_sym.len() as u64)?;
     {
         let entries = &m.related_sym;

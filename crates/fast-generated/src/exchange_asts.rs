@@ -3,7 +3,7 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -1302,7 +1302,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(2721) if x.is_enabled(0) => {
@@ -1387,10 +1387,10 @@ fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0x3fffu64;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_UPDATE_ACTION, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_UPDATE_ACTION, None)
+        state.derived::<P>(SLOT_MD_UPDATE_ACTION, None, rt::same)
     };
     if let Some(value) = value {
         out.md_update_action = value as u32;
@@ -1398,27 +1398,27 @@ fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 30) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_MD_ENTRY_TYPE, None, x)?
+        state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, None, x)?
     };
     if let Some(value) = value {
         out.md_entry_type = value;
     } else {
         present0 &= !0x2;
     }
-    let value = c.ascii_nullable(x)?;
+    let value = c.ascii::<true>(x)?;
     if let Some(value) = value {
         out.md_entry_id = value;
     } else {
         present0 &= !0x4;
     }
     let value = if map & (1 << 29) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_SYMBOL, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_SYMBOL, None, x)?
+        state.copied_text::<P>(SLOT_SYMBOL, None, x)?
     };
     if let Some(value) = value {
         out.symbol = value;
@@ -1432,33 +1432,33 @@ fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x10;
     }
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_ENTRY_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_ENTRY_DATE, None)
+        state.derived::<P>(SLOT_MD_ENTRY_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.md_entry_date = value as u32;
     } else {
         present0 &= !0x20;
     }
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.orig_time = value as u32;
     } else {
         present0 &= !0x40;
     }
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.md_entry_time = value as u32;
     } else {
         present0 &= !0x80;
     }
     let value = if map & (1 << 27) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_MD_ENTRY_PX, value)
     } else {
-        state.copied_decimal_optional(SLOT_MD_ENTRY_PX, None)
+        state.copied_decimal(SLOT_MD_ENTRY_PX, None)
     };
     if let Some(value) = value {
         out.md_entry_px = value;
@@ -1466,27 +1466,27 @@ fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x100;
     }
     let value = if map & (1 << 26) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_MD_ENTRY_SIZE, value)
     } else {
-        state.copied_decimal_optional(SLOT_MD_ENTRY_SIZE, None)
+        state.copied_decimal(SLOT_MD_ENTRY_SIZE, None)
     };
     if let Some(value) = value {
         out.md_entry_size = value;
     } else {
         present0 &= !0x200;
     }
-    let value = c.ascii_nullable(x)?;
+    let value = c.ascii::<true>(x)?;
     if let Some(value) = value {
         out.deal_number = value;
     } else {
         present0 &= !0x400;
     }
     let value = if map & (1 << 25) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_YIELD_, value)
     } else {
-        state.copied_decimal_optional(SLOT_YIELD_, None)
+        state.copied_decimal(SLOT_YIELD_, None)
     };
     if let Some(value) = value {
         out.yield_ = value;
@@ -1494,10 +1494,10 @@ fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x800;
     }
     let value = if map & (1 << 24) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_ORDER_STATUS, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_ORDER_STATUS, None, x)?
+        state.copied_text::<P>(SLOT_ORDER_STATUS, None, x)?
     };
     if let Some(value) = value {
         out.order_status = value;
@@ -1505,10 +1505,10 @@ fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1000;
     }
     let value = if map & (1 << 23) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_TRADING_SESSION_ID, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_TRADING_SESSION_ID, None, x)?
+        state.copied_text::<P>(SLOT_TRADING_SESSION_ID, None, x)?
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -1554,11 +1554,11 @@ fn decode_orders_fields<'b, K: CpuKernel>(
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_entries.prepare(count, &mut x.growth)? {
             c = if K::HAS_FORMS && state.is_warm::<0, 9>() {
@@ -1602,10 +1602,10 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0xffffu64;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_UPDATE_ACTION, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_UPDATE_ACTION, None)
+        state.derived::<P>(SLOT_MD_UPDATE_ACTION, None, rt::same)
     };
     if let Some(value) = value {
         out.md_update_action = value as u32;
@@ -1613,10 +1613,10 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 30) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_MD_ENTRY_TYPE, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_MD_ENTRY_TYPE, None, x)?
+        state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, None, x)?
     };
     if let Some(value) = value {
         out.md_entry_type = value;
@@ -1624,10 +1624,10 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x2;
     }
     let value = if map & (1 << 29) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_SYMBOL, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_SYMBOL, None, x)?
+        state.copied_text::<P>(SLOT_SYMBOL, None, x)?
     };
     if let Some(value) = value {
         out.symbol = value;
@@ -1641,46 +1641,46 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x8;
     }
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_ENTRY_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_ENTRY_DATE, None)
+        state.derived::<P>(SLOT_MD_ENTRY_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.md_entry_date = value as u32;
     } else {
         present0 &= !0x10;
     }
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.md_entry_time = value as u32;
     } else {
         present0 &= !0x20;
     }
-    let value = c.decimal_nullable(x)?;
+    let value = c.decimal::<true>(x)?;
     if let Some(value) = value {
         out.stat_px = value;
     } else {
         present0 &= !0x40;
     }
-    let value = c.decimal_nullable(x)?;
+    let value = c.decimal::<true>(x)?;
     if let Some(value) = value {
         out.stat_size = value;
     } else {
         present0 &= !0x80;
     }
     let value = if map & (1 << 27) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_NET_CHG_PREV_DAY, value)
     } else {
-        state.copied_decimal_optional(SLOT_NET_CHG_PREV_DAY, None)
+        state.copied_decimal(SLOT_NET_CHG_PREV_DAY, None)
     };
     if let Some(value) = value {
         out.net_chg_prev_day = value;
     } else {
         present0 &= !0x100;
     }
-    let value = c.decimal_nullable(x)?;
+    let value = c.decimal::<true>(x)?;
     if let Some(value) = value {
         out.trade_value = value;
     } else {
@@ -1693,10 +1693,10 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x400;
     }
     let value = if map & (1 << 26) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_TRADING_SESSION_SUB_ID, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_TRADING_SESSION_SUB_ID, None, x)?
+        state.copied_text::<P>(SLOT_TRADING_SESSION_SUB_ID, None, x)?
     };
     if let Some(value) = value {
         out.trading_session_sub_id = value;
@@ -1704,27 +1704,27 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x800;
     }
     let value = if map & (1 << 25) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_QUOTE_CONDITION, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_QUOTE_CONDITION, None, x)?
+        state.copied_text::<P>(SLOT_QUOTE_CONDITION, None, x)?
     };
     if let Some(value) = value {
         out.quote_condition = value;
     } else {
         present0 &= !0x1000;
     }
-    let value = c.ascii_nullable(x)?;
+    let value = c.ascii::<true>(x)?;
     if let Some(value) = value {
         out.trade_condition = value;
     } else {
         present0 &= !0x2000;
     }
     let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_SETTL_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_SETTL_DATE, None)
+        state.derived::<P>(SLOT_SETTL_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.settl_date = value as u32;
@@ -1732,10 +1732,10 @@ fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4000;
     }
     let value = if map & (1 << 23) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_SETTLE_TYPE, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_SETTLE_TYPE, None, x)?
+        state.copied_text::<P>(SLOT_SETTLE_TYPE, None, x)?
     };
     if let Some(value) = value {
         out.settle_type = value;
@@ -1781,11 +1781,11 @@ fn decode_statistics_fields<'b, K: CpuKernel>(
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_entries.prepare(count, &mut x.growth)? {
             c = if K::HAS_FORMS && state.is_warm::<0, 14>() {
@@ -1810,8 +1810,8 @@ fn decode_definition_market_segments_trading_session_rules<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     let mut present0 = 0x7u64;
-    out.trading_session_id = c.ascii(x)?;
-    let value = c.ascii_nullable(x)?;
+    out.trading_session_id = c.ascii::<false>(x)??;
+    let value = c.ascii::<true>(x)?;
     if let Some(value) = value {
         out.trading_session_sub_id = value;
     } else {
@@ -1847,13 +1847,13 @@ impl DecodeSegment for DefinitionMarketSegments {
     ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let mut present0 = 0x3u64;
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         if let Some(value) = value {
             out.round_lot = value;
         } else {
             present0 &= !0x1;
         }
-        let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let count = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.trading_session_rules.prepare(count, &mut x.growth)? {
@@ -1911,11 +1911,11 @@ fn decode_definition_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0xfffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0xffffu64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     out.message_encoding = if map & (1 << 30) != 0 {
-        c.ascii(x)?
+        c.ascii::<false>(x)??
     } else {
         const { TextValue::literal(b"UTF-8") }
     };
@@ -1923,7 +1923,7 @@ fn decode_definition_fields<'b, K: CpuKernel>(
         let value = c.signed_nullable::<32>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_TOT_NUM_REPORTS, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_TOT_NUM_REPORTS, None)
+        state.derived::<Unknown>(SLOT_TOT_NUM_REPORTS, None, rt::same)
     };
     if let Some(value) = value {
         out.tot_num_reports = value as i32;
@@ -1931,23 +1931,23 @@ fn decode_definition_fields<'b, K: CpuKernel>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 28) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<Unknown>(SLOT_SYMBOL, text, x)
     } else {
-        state.copied_text_optional::<Unknown>(SLOT_SYMBOL, None, x)?
+        state.copied_text::<Unknown>(SLOT_SYMBOL, None, x)?
     };
     if let Some(value) = value {
         out.symbol = value;
     } else {
         present0 &= !0x2;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.security_id = value;
     } else {
         present0 &= !0x4;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.security_id_source = value;
     } else {
@@ -1957,61 +1957,61 @@ fn decode_definition_fields<'b, K: CpuKernel>(
         let value = c.signed_nullable::<32>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_PRODUCT, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_PRODUCT, None)
+        state.derived::<Unknown>(SLOT_PRODUCT, None, rt::same)
     };
     if let Some(value) = value {
         out.product = value as i32;
     } else {
         present0 &= !0x10;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.cfi_code = value;
     } else {
         present0 &= !0x20;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.security_type = value;
     } else {
         present0 &= !0x40;
     }
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_MATURITY_DATE, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_MATURITY_DATE, None)
+        state.derived::<Unknown>(SLOT_MATURITY_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.maturity_date = value as u32;
     } else {
         present0 &= !0x80;
     }
-    let value = c.decimal_nullable(x)?;
+    let value = c.decimal::<true>(x)?;
     if let Some(value) = value {
         out.coupon_rate = value;
     } else {
         present0 &= !0x100;
     }
-    let value = c.decimal_nullable(x)?;
+    let value = c.decimal::<true>(x)?;
     if let Some(value) = value {
         out.min_price_increment = value;
     } else {
         present0 &= !0x200;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.encoded_short_security_desc = value;
     } else {
         present0 &= !0x400;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.encoded_security_desc = value;
     } else {
         present0 &= !0x800;
     }
-    let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let count = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(count) = count {
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.market_segments.prepare(count, &mut x.growth)? {
@@ -2023,27 +2023,27 @@ fn decode_definition_fields<'b, K: CpuKernel>(
         present0 &= !0x1000;
     }
     let value = if map & (1 << 25) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<Unknown>(SLOT_SETTL_CURRENCY, text, x)
     } else {
-        state.copied_text_optional::<Unknown>(SLOT_SETTL_CURRENCY, None, x)?
+        state.copied_text::<Unknown>(SLOT_SETTL_CURRENCY, None, x)?
     };
     if let Some(value) = value {
         out.settl_currency = value;
     } else {
         present0 &= !0x2000;
     }
-    let value = c.decimal_nullable(x)?;
+    let value = c.decimal::<true>(x)?;
     if let Some(value) = value {
         out.face_value = value;
     } else {
         present0 &= !0x4000;
     }
     let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_SETTL_DATE, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_SETTL_DATE, None)
+        state.derived::<Unknown>(SLOT_SETTL_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.settl_date = value as u32;
@@ -2088,37 +2088,63 @@ impl EncodeSegment for OrdersMdEntries {
         let map_at = o.begin_behind::<2>(map << 55)?;
         let mut first = 0u8;
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_UPDATE_ACTION,
                 m.md_update_action().map(u64::from),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 6;
-            o.unsigned_nullable(m.md_update_action().map(u64::from))?;
+            match m.md_update_action().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state.sends_copy_short(SLOT_MD_ENTRY_TYPE, m.md_entry_type(), None, arena) {
             first |= 1 << 5;
-            o.ascii_nullable(m.md_entry_type(), arena, x)?;
+            match m.md_entry_type() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
-        o.ascii_nullable(m.md_entry_id(), arena, x)?;
+        match m.md_entry_id() {
+            Some(value) => o.ascii(value, true, arena, x)?,
+            None => o.null()?,
+        }
         if state.sends_copy_short(SLOT_SYMBOL, m.symbol(), None, arena) {
             first |= 1 << 4;
-            o.ascii_nullable(m.symbol(), arena, x)?;
+            match m.symbol() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
-        o.signed_nullable(m.rpt_seq().map(|value| i64::from(value) as u64))?;
+        match m.rpt_seq().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_ENTRY_DATE,
                 m.md_entry_date().map(u64::from),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 3;
-            o.unsigned_nullable(m.md_entry_date().map(u64::from))?;
+            match m.md_entry_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
-        o.unsigned_nullable(m.orig_time().map(u64::from))?;
-        o.unsigned_nullable(m.md_entry_time().map(u64::from))?;
+        match m.orig_time().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
+        match m.md_entry_time().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(value) = m.md_entry_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -2126,7 +2152,7 @@ impl EncodeSegment for OrdersMdEntries {
             first |= 1 << 2;
             match m.md_entry_px() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
@@ -2139,13 +2165,16 @@ impl EncodeSegment for OrdersMdEntries {
             first |= 1 << 1;
             match m.md_entry_size() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
             }
         }
-        o.ascii_nullable(m.deal_number(), arena, x)?;
+        match m.deal_number() {
+            Some(value) => o.ascii(value, true, arena, x)?,
+            None => o.null()?,
+        }
         if let Some(value) = m.yield_() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -2153,17 +2182,23 @@ impl EncodeSegment for OrdersMdEntries {
             first |= 1 << 0;
             match m.yield_() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
             }
         }
         if map & (1 << 1) != 0 {
-            o.ascii_nullable(m.order_status(), arena, x)?;
+            match m.order_status() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if map & (1 << 0) != 0 {
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2242,10 +2277,11 @@ impl EncodeSegment for StatisticsMdEntries {
         map
             |= u64::from(
                 state
-                    .sends_copy_optional(
+                    .sends_optional(
                         SLOT_SETTL_DATE,
                         m.settl_date().map(u64::from),
                         None,
+                        rt::same,
                     ),
             ) << 1;
         map
@@ -2255,41 +2291,61 @@ impl EncodeSegment for StatisticsMdEntries {
         let map_at = o.begin_behind::<2>(map << 55)?;
         let mut first = 0u8;
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_UPDATE_ACTION,
                 m.md_update_action().map(u64::from),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 6;
-            o.unsigned_nullable(m.md_update_action().map(u64::from))?;
+            match m.md_update_action().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state.sends_copy_short(SLOT_MD_ENTRY_TYPE, m.md_entry_type(), None, arena) {
             first |= 1 << 5;
-            o.ascii_nullable(m.md_entry_type(), arena, x)?;
+            match m.md_entry_type() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if state.sends_copy_short(SLOT_SYMBOL, m.symbol(), None, arena) {
             first |= 1 << 4;
-            o.ascii_nullable(m.symbol(), arena, x)?;
+            match m.symbol() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
-        o.signed_nullable(m.rpt_seq().map(|value| i64::from(value) as u64))?;
+        match m.rpt_seq().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_ENTRY_DATE,
                 m.md_entry_date().map(u64::from),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 3;
-            o.unsigned_nullable(m.md_entry_date().map(u64::from))?;
+            match m.md_entry_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
-        o.unsigned_nullable(m.md_entry_time().map(u64::from))?;
+        match m.md_entry_time().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(value) = m.stat_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
         match m.stat_px() {
             Some(value) => {
-                o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                o.signed_nullable(i64::from(value.exponent) as u64)?;
                 o.signed(value.mantissa as u64)?;
             }
             None => o.null()?,
@@ -2299,7 +2355,7 @@ impl EncodeSegment for StatisticsMdEntries {
         }
         match m.stat_size() {
             Some(value) => {
-                o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                o.signed_nullable(i64::from(value.exponent) as u64)?;
                 o.signed(value.mantissa as u64)?;
             }
             None => o.null()?,
@@ -2311,7 +2367,7 @@ impl EncodeSegment for StatisticsMdEntries {
             first |= 1 << 2;
             match m.net_chg_prev_day() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
@@ -2322,12 +2378,15 @@ impl EncodeSegment for StatisticsMdEntries {
         }
         match m.trade_value() {
             Some(value) => {
-                o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                o.signed_nullable(i64::from(value.exponent) as u64)?;
                 o.signed(value.mantissa as u64)?;
             }
             None => o.null()?,
         }
-        o.signed_nullable(m.number_of_trades().map(|value| i64::from(value) as u64))?;
+        match m.number_of_trades().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
         if state
             .sends_copy_short(
                 SLOT_TRADING_SESSION_SUB_ID,
@@ -2337,19 +2396,34 @@ impl EncodeSegment for StatisticsMdEntries {
             )
         {
             first |= 1 << 1;
-            o.ascii_nullable(m.trading_session_sub_id(), arena, x)?;
+            match m.trading_session_sub_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if state.sends_copy_short(SLOT_QUOTE_CONDITION, m.quote_condition(), None, arena)
         {
             first |= 1 << 0;
-            o.ascii_nullable(m.quote_condition(), arena, x)?;
+            match m.quote_condition() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
-        o.ascii_nullable(m.trade_condition(), arena, x)?;
+        match m.trade_condition() {
+            Some(value) => o.ascii(value, true, arena, x)?,
+            None => o.null()?,
+        }
         if map & (1 << 1) != 0 {
-            o.unsigned_nullable(m.settl_date().map(u64::from))?;
+            match m.settl_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if map & (1 << 0) != 0 {
-            o.ascii_nullable(m.settle_type(), arena, x)?;
+            match m.settle_type() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2425,11 +2499,18 @@ impl EncodeSegment for DefinitionMarketSegmentsTradingSessionRules {
         let m = self;
         let mut o = o;
         o.ascii(m.trading_session_id, false, arena, x)?;
-        o.ascii_nullable(m.trading_session_sub_id(), arena, x)?;
-        o.signed_nullable(
-            m.security_trading_status().map(|value| i64::from(value) as u64),
-        )?;
-        o.signed_nullable(m.order_note().map(|value| i64::from(value) as u64))?;
+        match m.trading_session_sub_id() {
+            Some(value) => o.ascii(value, true, arena, x)?,
+            None => o.null()?,
+        }
+        match m.security_trading_status().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
+        match m.order_note().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
         Some(o)
     }
 }
@@ -2452,14 +2533,15 @@ impl EncodeSegment for DefinitionMarketSegments {
         }
         match m.round_lot() {
             Some(value) => {
-                o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                o.signed_nullable(i64::from(value.exponent) as u64)?;
                 o.signed(value.mantissa as u64)?;
             }
             None => o.null()?,
         }
-        o.unsigned_nullable(
-            m.trading_session_rules().map(|entries| entries.len() as u64),
-        )?;
+        match m.trading_session_rules().map(|entries| entries.len() as u64) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(entries) = m.trading_session_rules() {
             x.begin_sequence(entries.len() as u64)?;
             for entry in entries.iter() {
@@ -2510,10 +2592,11 @@ fn encode_definition_fields<'o, K: CpuKernel>(
     map
         |= u64::from(
             state
-                .sends_copy_optional(
+                .sends_optional(
                     SLOT_SETTL_DATE,
                     m.settl_date().map(u64::from),
                     None,
+                    rt::same,
                 ),
         );
     let map_at = o.begin_behind::<1>(map << 56)?;
@@ -2523,50 +2606,83 @@ fn encode_definition_fields<'o, K: CpuKernel>(
     }
     o.unsigned(u64::from(m.msg_seq_num))?;
     o.unsigned(m.sending_time)?;
-    if !m.message_encoding.is_short_text(const { TextValue::literal(b"UTF-8") }) {
+    if !Some(m.message_encoding)
+        .is_some_and(|text| text.is_short_text(const { TextValue::literal(b"UTF-8") }))
+    {
         first |= 1 << 5;
         o.ascii(m.message_encoding, false, arena, x)?;
     }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_TOT_NUM_REPORTS,
             m.tot_num_reports().map(|value| i64::from(value) as u64),
             None,
+            rt::same,
         )
     {
         first |= 1 << 4;
-        o.signed_nullable(m.tot_num_reports().map(|value| i64::from(value) as u64))?;
+        match m.tot_num_reports().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
     }
     if state.sends_copy_short(SLOT_SYMBOL, m.symbol(), None, arena) {
         first |= 1 << 3;
-        o.ascii_nullable(m.symbol(), arena, x)?;
+        match m.symbol() {
+            Some(value) => o.ascii(value, true, arena, x)?,
+            None => o.null()?,
+        }
     }
-    o.vector_nullable(m.security_id(), Charset::Bytes, arena, x)?;
-    o.vector_nullable(m.security_id_source(), Charset::Bytes, arena, x)?;
+    match m.security_id() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+        None => o.null()?,
+    }
+    match m.security_id_source() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+        None => o.null()?,
+    }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_PRODUCT,
             m.product().map(|value| i64::from(value) as u64),
             None,
+            rt::same,
         )
     {
         first |= 1 << 2;
-        o.signed_nullable(m.product().map(|value| i64::from(value) as u64))?;
+        match m.product().map(|value| i64::from(value) as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
     }
-    o.vector_nullable(m.cfi_code(), Charset::Bytes, arena, x)?;
-    o.vector_nullable(m.security_type(), Charset::Bytes, arena, x)?;
+    match m.cfi_code() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+        None => o.null()?,
+    }
+    match m.security_type() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+        None => o.null()?,
+    }
     if state
-        .sends_copy_optional(SLOT_MATURITY_DATE, m.maturity_date().map(u64::from), None)
+        .sends_optional(
+            SLOT_MATURITY_DATE,
+            m.maturity_date().map(u64::from),
+            None,
+            rt::same,
+        )
     {
         first |= 1 << 1;
-        o.unsigned_nullable(m.maturity_date().map(u64::from))?;
+        match m.maturity_date().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     if let Some(value) = m.coupon_rate() {
         rt::exponent(i64::from(value.exponent) as u64)?;
     }
     match m.coupon_rate() {
         Some(value) => {
-            o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+            o.signed_nullable(i64::from(value.exponent) as u64)?;
             o.signed(value.mantissa as u64)?;
         }
         None => o.null()?,
@@ -2576,14 +2692,23 @@ fn encode_definition_fields<'o, K: CpuKernel>(
     }
     match m.min_price_increment() {
         Some(value) => {
-            o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+            o.signed_nullable(i64::from(value.exponent) as u64)?;
             o.signed(value.mantissa as u64)?;
         }
         None => o.null()?,
     }
-    o.vector_nullable(m.encoded_short_security_desc(), Charset::Bytes, arena, x)?;
-    o.vector_nullable(m.encoded_security_desc(), Charset::Bytes, arena, x)?;
-    o.unsigned_nullable(m.market_segments().map(|entries| entries.len() as u64))?;
+    match m.encoded_short_security_desc() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+        None => o.null()?,
+    }
+    match m.encoded_security_desc() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+        None => o.null()?,
+    }
+    match m.market_segments().map(|entries| entries.len() as u64) {
+        Some(value) => o.unsigned_nullable(value)?,
+        None => o.null()?,
+    }
     if let Some(entries) = m.market_segments() {
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
@@ -2592,20 +2717,26 @@ fn encode_definition_fields<'o, K: CpuKernel>(
     }
     if state.sends_copy_short(SLOT_SETTL_CURRENCY, m.settl_currency(), None, arena) {
         first |= 1 << 0;
-        o.ascii_nullable(m.settl_currency(), arena, x)?;
+        match m.settl_currency() {
+            Some(value) => o.ascii(value, true, arena, x)?,
+            None => o.null()?,
+        }
     }
     if let Some(value) = m.face_value() {
         rt::exponent(i64::from(value.exponent) as u64)?;
     }
     match m.face_value() {
         Some(value) => {
-            o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+            o.signed_nullable(i64::from(value.exponent) as u64)?;
             o.signed(value.mantissa as u64)?;
         }
         None => o.null()?,
     }
     if map & (1 << 0) != 0 {
-        o.unsigned_nullable(m.settl_date().map(u64::from))?;
+        match m.settl_date().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     o.end_first(map_at, first);
     Some(o)

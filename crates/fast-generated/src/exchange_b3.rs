@@ -3,7 +3,7 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -822,7 +822,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(144) if x.is_enabled(0) => {
@@ -920,22 +920,22 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(0), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(0), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied::<P>(SLOT_MD_UPDATE_ACTION, Some(0))?
+                state.derived::<P>(SLOT_MD_UPDATE_ACTION, Some(0), rt::same)?
             }
         }
     };
     out.md_update_action = value as u32;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.md_entry_position_no = value as u32;
         } else {
@@ -960,18 +960,18 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 29) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)??
             }
         }
     };
     out.security_id = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U64 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffffffffffff>(x)?;
         state.assign::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<P>(SLOT_SECURITY_ID, None)?
+        state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
     };
     let value = match c
         .quick_unsigned::<
@@ -985,19 +985,16 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_RPT_SEQ,
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 27) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_RPT_SEQ, value)
             } else {
-                state
-                    .incremented_optional::<
-                        P,
-                    >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
+                state.derived::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -1014,7 +1011,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -1025,13 +1022,18 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         state.leave::<P>(SLOT_MD_ENTRY_PX_MANTISSA);
         present0 &= !0x4;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_unsigned::<{ max::U64 }>)?,
+                    >(
+                        SLOT_MD_ENTRY_SIZE,
+                        0,
+                        delta,
+                        rt::add_unsigned::<0xffffffffffffffff>,
+                    )?,
             )
         }
         None => {
@@ -1046,7 +1048,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     }
     if map & (1 << 25) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.number_of_orders = value as u32;
         } else {
@@ -1056,10 +1058,10 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x10;
     }
     let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_ENTRY_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_ENTRY_DATE, None)
+        state.derived::<P>(SLOT_MD_ENTRY_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.md_entry_date = value as u32;
@@ -1067,10 +1069,10 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x20;
     }
     let value = if map & (1 << 23) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_ENTRY_TIME, None)
+        state.derived::<P>(SLOT_MD_ENTRY_TIME, None, rt::same)
     };
     if let Some(value) = value {
         out.md_entry_time = value as u32;
@@ -1078,23 +1080,23 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x40;
     }
     let value = if map & (1 << 22) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_INSERT_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_INSERT_DATE, None)
+        state.derived::<P>(SLOT_INSERT_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.insert_date = value as u32;
     } else {
         present0 &= !0x80;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_INSERT_TIME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+                    >(SLOT_INSERT_TIME, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -1111,7 +1113,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         rt::seldom();
         if map & (1 << 21) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.order_id = value;
             } else {
@@ -1122,7 +1124,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 20) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.md_entry_buyer = value;
             } else {
@@ -1133,7 +1135,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 19) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.md_entry_seller = value;
             } else {
@@ -1150,7 +1152,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
             let mantissa: u64 = {
-                let delta = c.signed_word(x)?;
+                let delta = c.delta::<false>(x)??;
                 state
                     .added::<
                         Unknown,
@@ -1165,7 +1167,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 17) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U64 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffffffffffff>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value;
             } else {
@@ -1176,7 +1178,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 16) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
             } else {
@@ -1187,7 +1189,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 15) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.trade_id = value;
             } else {
@@ -1198,7 +1200,7 @@ fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 14) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
             } else {
@@ -1320,12 +1322,12 @@ fn decode_incremental_refresh_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.trade_date = value as u32;
         } else {
@@ -1335,7 +1337,7 @@ fn decode_incremental_refresh_fields<'b, K: CpuKernel>(
         present0 &= !0x1;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1380,13 +1382,13 @@ fn decode_security_list_related_sym_underlyings<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    out.underlying_symbol = c.ascii(x)?;
+    out.underlying_symbol = c.ascii::<false>(x)??;
     out.underlying_security_id = c.unsigned_long(x)?;
     let exponent = if map & (1 << 31) != 0 { c.signed_nullable::<64>(x)? } else { None };
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<
                     Unknown,
@@ -1418,17 +1420,17 @@ impl DecodeSegment for SecurityListRelatedSym {
         let mut c = c;
         let mut map = Bits::new(c.map(x)?);
         let mut present0 = 0x1ffu64;
-        out.symbol = c.ascii(x)?;
+        out.symbol = c.ascii::<false>(x)??;
         out.security_id = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<
                     Unknown,
-                >(SLOT_SECURITY_ID, 0, delta, rt::add_unsigned::<{ max::U64 }>)?
+                >(SLOT_SECURITY_ID, 0, delta, rt::add_unsigned::<0xffffffffffffffff>)?
         };
         if map.take() {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.security_desc = value;
             } else {
@@ -1438,16 +1440,16 @@ impl DecodeSegment for SecurityListRelatedSym {
             present0 &= !0x1;
         }
         out.security_type = if map.take() {
-            let text = c.ascii(x)?;
+            let text = c.ascii::<false>(x)??;
             state.assign_text::<Unknown>(SLOT_SECURITY_TYPE, text, x)
         } else {
-            state.copied_text::<Unknown>(SLOT_SECURITY_TYPE, None, x)?
+            state.copied_text::<Unknown>(SLOT_SECURITY_TYPE, None, x)??
         };
         let value = if map.take() {
-            let text = c.ascii_nullable(x)?;
+            let text = c.ascii::<true>(x)?;
             state.assign_text_or_empty::<Unknown>(SLOT_CFI_CODE, text, x)
         } else {
-            state.copied_text_optional::<Unknown>(SLOT_CFI_CODE, None, x)?
+            state.copied_text::<Unknown>(SLOT_CFI_CODE, None, x)?
         };
         if let Some(value) = value {
             out.cfi_code = value;
@@ -1455,10 +1457,10 @@ impl DecodeSegment for SecurityListRelatedSym {
             present0 &= !0x2;
         }
         let value = if map.take() {
-            let text = c.ascii_nullable(x)?;
+            let text = c.ascii::<true>(x)?;
             state.assign_text_or_empty::<Unknown>(SLOT_ASSET, text, x)
         } else {
-            state.copied_text_optional::<Unknown>(SLOT_ASSET, None, x)?
+            state.copied_text::<Unknown>(SLOT_ASSET, None, x)?
         };
         if let Some(value) = value {
             out.asset = value;
@@ -1466,7 +1468,7 @@ impl DecodeSegment for SecurityListRelatedSym {
             present0 &= !0x4;
         }
         let value = if map.take() {
-            c.ascii_nullable(x)?
+            c.ascii::<true>(x)?
         } else {
             Some(const { TextValue::literal(b"BRL") })
         };
@@ -1477,7 +1479,7 @@ impl DecodeSegment for SecurityListRelatedSym {
         }
         if map.take() {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.maturity_date = value as u32;
             } else {
@@ -1497,7 +1499,10 @@ impl DecodeSegment for SecurityListRelatedSym {
                 let value = c.signed::<64>(x)?;
                 state.assign::<Unknown>(SLOT_MIN_PRICE_INCREMENT_MANTISSA, value)
             } else {
-                state.copied::<Unknown>(SLOT_MIN_PRICE_INCREMENT_MANTISSA, Some(1))?
+                state
+                    .derived::<
+                        Unknown,
+                    >(SLOT_MIN_PRICE_INCREMENT_MANTISSA, Some(1), rt::same)?
             };
             out.min_price_increment = Decimal {
                 mantissa: mantissa as i64,
@@ -1510,7 +1515,7 @@ impl DecodeSegment for SecurityListRelatedSym {
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
             let mantissa: u64 = {
-                let delta = c.signed_word(x)?;
+                let delta = c.delta::<false>(x)??;
                 state
                     .added::<
                         Unknown,
@@ -1524,17 +1529,17 @@ impl DecodeSegment for SecurityListRelatedSym {
             present0 &= !0x40;
         }
         let value = if map.take() {
-            let value = c.unsigned_varied_nullable::<{ max::U64 }>(x)?;
+            let value = c.unsigned_varied_nullable::<0xffffffffffffffff>(x)?;
             state.assign_or_empty::<Unknown>(SLOT_MIN_LOT_SIZE, value)
         } else {
-            state.copied_optional::<Unknown>(SLOT_MIN_LOT_SIZE, None)
+            state.derived::<Unknown>(SLOT_MIN_LOT_SIZE, None, rt::same)
         };
         if let Some(value) = value {
             out.min_lot_size = value;
         } else {
             present0 &= !0x80;
         }
-        let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let count = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.underlyings.prepare(count, &mut x.growth)? {
@@ -1588,12 +1593,12 @@ fn decode_security_list_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.tot_no_related_sym = value as u32;
         } else {
@@ -1603,7 +1608,7 @@ fn decode_security_list_fields<'b, K: CpuKernel>(
         present0 &= !0x1;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.related_sym.prepare(count, &mut x.growth)? {
             c = c.decode::<SecurityListRelatedSym>((), state, entry, x)?;
@@ -1634,28 +1639,31 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
         map
             |= u64::from(
                 state
-                    .sends_copy_optional(
+                    .sends_optional(
                         SLOT_MD_ENTRY_DATE,
                         m.md_entry_date().map(u64::from),
                         None,
+                        rt::same,
                     ),
             ) << 10;
         map
             |= u64::from(
                 state
-                    .sends_copy_optional(
+                    .sends_optional(
                         SLOT_MD_ENTRY_TIME,
                         m.md_entry_time().map(u64::from),
                         None,
+                        rt::same,
                     ),
             ) << 9;
         map
             |= u64::from(
                 state
-                    .sends_copy_optional(
+                    .sends_optional(
                         SLOT_INSERT_DATE,
                         m.insert_date().map(u64::from),
                         None,
+                        rt::same,
                     ),
             ) << 8;
         map |= u64::from(m.order_id().is_some()) << 7;
@@ -1678,14 +1686,19 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
         let map_at = o.begin_behind::<11>(map << 46)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(0))
+            .sends(
+                SLOT_MD_UPDATE_ACTION,
+                u64::from(m.md_update_action),
+                Some(0),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
         }
         if let Some(value) = m.md_entry_position_no().map(u64::from) {
             first |= 1 << 5;
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if state
             .sends_copy_short(
@@ -1698,20 +1711,23 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
             first |= 1 << 4;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
-        if state.sends_copy(SLOT_SECURITY_ID, m.security_id, None) {
+        if state.sends(SLOT_SECURITY_ID, m.security_id, None, rt::same) {
             first |= 1 << 3;
             o.unsigned_varied(m.security_id)?;
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_RPT_SEQ,
                 m.rpt_seq().map(u64::from),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 2;
-            o.unsigned_nullable(m.rpt_seq().map(u64::from))?;
+            match m.rpt_seq().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m.md_entry_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
@@ -1720,17 +1736,18 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
             != Some((-2i64) as u64)
         {
             first |= 1 << 1;
-            o.signed_nullable(
-                m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
-            )?;
+            match m.md_entry_px().map(|value| i64::from(value.exponent) as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.md_entry_px().is_some() {
-            {
-                let value = m.md_entry_px.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, m.md_entry_px.mantissa as u64);
         }
         match m.md_entry_size() {
             Some(value) => {
@@ -1742,16 +1759,25 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
         }
         if let Some(value) = m.number_of_orders().map(u64::from) {
             first |= 1 << 0;
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if map & (1 << 10) != 0 {
-            o.unsigned_nullable(m.md_entry_date().map(u64::from))?;
+            match m.md_entry_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if map & (1 << 9) != 0 {
-            o.unsigned_nullable(m.md_entry_time().map(u64::from))?;
+            match m.md_entry_time().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if map & (1 << 8) != 0 {
-            o.unsigned_nullable(m.insert_date().map(u64::from))?;
+            match m.insert_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         match m.insert_time().map(u64::from) {
             Some(value) => {
@@ -1774,18 +1800,18 @@ impl EncodeSegment for IncrementalRefreshMdEntries {
             .net_chg_prev_day()
             .map(|value| i64::from(value.exponent) as u64)
         {
-            o.signed_nullable(Some(value))?;
+            o.signed_nullable(value)?;
         }
         if m.net_chg_prev_day().is_some() {
-            {
-                let value = m.net_chg_prev_day.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(m.net_chg_prev_day.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, m.net_chg_prev_day.mantissa as u64);
         }
         if let Some(value) = m.trade_volume() {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if let Some(value) = m.tick_direction() {
             o.ascii(value, true, arena, x)?;
@@ -1846,7 +1872,7 @@ fn encode_incremental_refresh_fields<'o, K: CpuKernel>(
     o.unsigned(m.sending_time)?;
     if let Some(value) = m.trade_date().map(u64::from) {
         first |= 1 << 5;
-        o.unsigned_nullable(Some(value))?;
+        o.unsigned_nullable(value)?;
     }
     o.unsigned(m.md_entries.len() as u64)?;
     {
@@ -1883,15 +1909,13 @@ impl EncodeSegment for SecurityListRelatedSymUnderlyings {
         if let Some(value) = m.index_pct().map(|value| i64::from(value.exponent) as u64)
         {
             first |= 1 << 6;
-            o.signed_nullable(Some(value))?;
+            o.signed_nullable(value)?;
         }
         if m.index_pct().is_some() {
-            {
-                let value = m.index_pct.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_INDEX_PCT_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_INDEX_PCT_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_INDEX_PCT_MANTISSA, 0)?;
+            o.signed_difference(m.index_pct.mantissa as u64, base, false)?;
+            state
+                .assign::<Unknown>(SLOT_INDEX_PCT_MANTISSA, m.index_pct.mantissa as u64);
         }
         o.end_first(map_at, first);
         Some(o)
@@ -1913,12 +1937,9 @@ impl EncodeSegment for SecurityListRelatedSym {
         let mut o = o;
         let mut map = o.begin_map(10)?;
         o.ascii(m.symbol, false, arena, x)?;
-        {
-            let value = m.security_id;
-            let base = state.base::<Unknown>(SLOT_SECURITY_ID, 0)?;
-            o.unsigned_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_SECURITY_ID, value);
-        }
+        let base = state.base::<Unknown>(SLOT_SECURITY_ID, 0)?;
+        o.unsigned_difference(m.security_id, base, false)?;
+        state.assign::<Unknown>(SLOT_SECURITY_ID, m.security_id);
         let bit = m.security_desc().is_some();
         o.push_bit(&mut map, bit);
         if let Some(value) = m.security_desc() {
@@ -1933,12 +1954,18 @@ impl EncodeSegment for SecurityListRelatedSym {
         let bit = state.sends_copy_short(SLOT_CFI_CODE, m.cfi_code(), None, arena);
         o.push_bit(&mut map, bit);
         if bit {
-            o.ascii_nullable(m.cfi_code(), arena, x)?;
+            match m.cfi_code() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         let bit = state.sends_copy_short(SLOT_ASSET, m.asset(), None, arena);
         o.push_bit(&mut map, bit);
         if bit {
-            o.ascii_nullable(m.asset(), arena, x)?;
+            match m.asset() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         let bit = !m
             .currency()
@@ -1947,12 +1974,15 @@ impl EncodeSegment for SecurityListRelatedSym {
             });
         o.push_bit(&mut map, bit);
         if bit {
-            o.ascii_nullable(m.currency(), arena, x)?;
+            match m.currency() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         let bit = m.maturity_date().map(u64::from).is_some();
         o.push_bit(&mut map, bit);
         if let Some(value) = m.maturity_date().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if let Some(value) = m.min_price_increment() {
             rt::exponent(i64::from(value.exponent) as u64)?;
@@ -1961,16 +1991,18 @@ impl EncodeSegment for SecurityListRelatedSym {
             != Some((-2i64) as u64);
         o.push_bit(&mut map, bit);
         if bit {
-            o.signed_nullable(
-                m.min_price_increment().map(|value| i64::from(value.exponent) as u64),
-            )?;
+            match m.min_price_increment().map(|value| i64::from(value.exponent) as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.min_price_increment().is_some() {
             let bit = state
-                .sends_copy(
+                .sends(
                     SLOT_MIN_PRICE_INCREMENT_MANTISSA,
                     m.min_price_increment.mantissa as u64,
                     Some(1),
+                    rt::same,
                 );
             o.push_bit(&mut map, bit);
             if bit {
@@ -1989,22 +2021,29 @@ impl EncodeSegment for SecurityListRelatedSym {
             .strike_price()
             .map(|value| i64::from(value.exponent) as u64)
         {
-            o.signed_nullable(Some(value))?;
+            o.signed_nullable(value)?;
         }
         if m.strike_price().is_some() {
-            {
-                let value = m.strike_price.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_STRIKE_PRICE_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_STRIKE_PRICE_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_STRIKE_PRICE_MANTISSA, 0)?;
+            o.signed_difference(m.strike_price.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_STRIKE_PRICE_MANTISSA, m.strike_price.mantissa as u64);
         }
-        let bit = state.sends_copy_optional(SLOT_MIN_LOT_SIZE, m.min_lot_size(), None);
+        let bit = state
+            .sends_optional(SLOT_MIN_LOT_SIZE, m.min_lot_size(), None, rt::same);
         o.push_bit(&mut map, bit);
         if bit {
-            o.unsigned_nullable(m.min_lot_size())?;
+            match m.min_lot_size() {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
-        o.unsigned_nullable(m.underlyings().map(|entries| entries.len() as u64))?;
+        match m.underlyings().map(|entries| entries.len() as u64) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(entries) = m.underlyings() {
             x.begin_sequence(entries.len() as u64)?;
             for entry in entries.iter() {
@@ -2061,7 +2100,7 @@ fn encode_security_list_fields<'o, K: CpuKernel>(
     o.unsigned(m.sending_time)?;
     if let Some(value) = m.tot_no_related_sym().map(u64::from) {
         first |= 1 << 5;
-        o.unsigned_nullable(Some(value))?;
+        o.unsigned_nullable(value)?;
     }
     o.unsigned(m.related_sym.len() as u64)?;
     {

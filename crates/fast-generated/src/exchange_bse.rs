@@ -3,7 +3,7 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -841,7 +841,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(72) if x.is_enabled(0) => {
@@ -1007,10 +1007,10 @@ fn decode_packet_header_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.partition_id = value as u32;
-    out.packet_seq_num = c.vector(Charset::Bytes, x)?;
-    out.packet_sending_time = c.vector(Charset::Bytes, x)?;
+    out.packet_seq_num = c.vector::<false>(Charset::Bytes, x)??;
+    out.packet_sending_time = c.vector::<false>(Charset::Bytes, x)??;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
@@ -1089,14 +1089,16 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x3u64;
-    let value = if map & (1 << 31) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 31) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
     out.number_of_buy_orders = value as u32;
-    let value = if map & (1 << 30) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 30) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
     out.number_of_sell_orders = value as u32;
     out.aggressor_time = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state
-            .added::<P>(SLOT_AGGRESSOR_TIME, 0, delta, rt::add_unsigned::<{ max::U64 }>)?
+            .added::<
+                P,
+            >(SLOT_AGGRESSOR_TIME, 0, delta, rt::add_unsigned::<0xffffffffffffffff>)?
     };
     let value = match c
         .quick_unsigned::<
@@ -1105,20 +1107,20 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past
             _,
             _,
             _,
-        >((map >> 29 & 1) as u8, state, SLOT_AGGRESSOR_SIDE, Some(1), |value| value)
+        >((map >> 29 & 1) as u8, state, SLOT_AGGRESSOR_SIDE, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 29) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_AGGRESSOR_SIDE, value)
             } else {
-                state.copied::<P>(SLOT_AGGRESSOR_SIDE, Some(1))?
+                state.derived::<P>(SLOT_AGGRESSOR_SIDE, Some(1), rt::same)?
             }
         }
     };
     out.aggressor_side = value as u32;
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_TRADE_VOLUME, 0, delta, rt::add_signed::<64>)?)
         }
@@ -1132,7 +1134,7 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past
     } else {
         present0 &= !0x1;
     }
-    let value = c.vector_nullable(Charset::Bytes, x)?;
+    let value = c.vector::<true>(Charset::Bytes, x)?;
     if let Some(value) = value {
         out.md_entry_id = value;
     } else {
@@ -1166,21 +1168,15 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
                 _,
                 _,
                 _,
-            >(
-                (map >> 31 & 1) as u8,
-                state,
-                SLOT_MD_UPDATE_ACTION,
-                Some(1),
-                |value| value,
-            )
+            >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), rt::same)
         {
             Some(value) => value,
             None => {
                 if map & (1 << 31) != 0 {
-                    let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_varied::<0xffffffff>(x)?;
                     state.assign::<Unknown>(SLOT_MD_UPDATE_ACTION, value)
                 } else {
-                    state.copied::<Unknown>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                    state.derived::<Unknown>(SLOT_MD_UPDATE_ACTION, Some(1), rt::same)?
                 }
             }
         };
@@ -1192,15 +1188,15 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
                 _,
                 _,
                 _,
-            >((map >> 30 & 1) as u8, state, SLOT_MD_ENTRY_TYPE, Some(0), |value| value)
+            >((map >> 30 & 1) as u8, state, SLOT_MD_ENTRY_TYPE, Some(0), rt::same)
         {
             Some(value) => value,
             None => {
                 if map & (1 << 30) != 0 {
-                    let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_varied::<0xffffffff>(x)?;
                     state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE, value)
                 } else {
-                    state.copied::<Unknown>(SLOT_MD_ENTRY_TYPE, Some(0))?
+                    state.derived::<Unknown>(SLOT_MD_ENTRY_TYPE, Some(0), rt::same)?
                 }
             }
         };
@@ -1212,15 +1208,15 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
                 _,
                 _,
                 _,
-            >((map >> 29 & 1) as u8, state, SLOT_MD_PRICE_LEVEL, Some(1), |value| value)
+            >((map >> 29 & 1) as u8, state, SLOT_MD_PRICE_LEVEL, Some(1), rt::same)
         {
             Some(value) => Some(value),
             None => {
                 if map & (1 << 29) != 0 {
-                    let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
                     state.assign_or_empty::<Unknown>(SLOT_MD_PRICE_LEVEL, value)
                 } else {
-                    state.copied_optional::<Unknown>(SLOT_MD_PRICE_LEVEL, Some(1))
+                    state.derived::<Unknown>(SLOT_MD_PRICE_LEVEL, Some(1), rt::same)
                 }
             }
         };
@@ -1233,11 +1229,14 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             let value = c.signed::<64>(x)?;
             state.assign::<Unknown>(SLOT_SECURITY_ID, value)
         } else {
-            state.copied::<Unknown>(SLOT_SECURITY_ID, None)?
+            state.derived::<Unknown>(SLOT_SECURITY_ID, None, rt::same)?
         };
         out.security_id = value as i64;
         let value = state
-            .delta_decimal_optional(
+            .delta_decimal::<
+                true,
+                _,
+            >(
                 SLOT_MD_ENTRY_PX,
                 Decimal {
                     mantissa: 0,
@@ -1251,7 +1250,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
         } else {
             present0 &= !0x2;
         }
-        let value = match c.delta_nullable(x)? {
+        let value = match c.delta::<true>(x)? {
             Some(delta) => {
                 Some(
                     state
@@ -1267,7 +1266,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
         } else {
             present0 &= !0x4;
         }
-        let value = match c.delta_nullable(x)? {
+        let value = match c.delta::<true>(x)? {
             Some(delta) => {
                 Some(
                     state
@@ -1277,7 +1276,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
                             SLOT_NUMBER_OF_ORDERS,
                             0,
                             delta,
-                            rt::add_unsigned::<{ max::U32 }>,
+                            rt::add_unsigned::<0xffffffff>,
                         )?,
                 )
             }
@@ -1289,10 +1288,10 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             present0 &= !0x8;
         }
         let value = if map & (1 << 27) != 0 {
-            let value = c.unsigned_varied_nullable::<{ max::U64 }>(x)?;
+            let value = c.unsigned_varied_nullable::<0xffffffffffffffff>(x)?;
             state.assign_or_empty::<Unknown>(SLOT_MD_ENTRY_TIME, value)
         } else {
-            state.copied_optional::<Unknown>(SLOT_MD_ENTRY_TIME, None)
+            state.derived::<Unknown>(SLOT_MD_ENTRY_TIME, None, rt::same)
         };
         if let Some(value) = value {
             out.md_entry_time = value;
@@ -1317,7 +1316,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             }
             if map & (1 << 25) != 0 {
                 rt::seldom();
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 if let Some(value) = value {
                     out.trade_condition = value as u32;
                 } else {
@@ -1371,35 +1370,31 @@ fn decode_depth_incremental_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_MESSAGE_NUMBER, value)
     } else {
         state
-            .incremented::<
+            .derived::<
                 Unknown,
-            >(SLOT_MESSAGE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+            >(SLOT_MESSAGE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.message_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_SENDER_COMP_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_SENDER_COMP_ID, None)?
+        state.derived::<Unknown>(SLOT_SENDER_COMP_ID, None, rt::same)?
     };
     out.sender_comp_id = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_MARKET_SEGMENT_ID, None)?
+        state.derived::<Unknown>(SLOT_MARKET_SEGMENT_ID, None, rt::same)?
     };
     out.market_segment_id = value as u32;
     {
-        let count = if map & (1 << 27) != 0 {
-            c.unsigned::<{ max::U32 }>(x)?
-        } else {
-            1
-        };
+        let count = if map & (1 << 27) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_inc_grp.prepare(count, &mut x.growth)? {
             c = c.decode::<DepthIncrementalMdIncGrp>((), state, entry, x)?;
@@ -1438,12 +1433,15 @@ fn decode_depth_snapshot_md_ssh_grp_trade_statistics_grp<'b, K: CpuKernel, P: Pa
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state.added::<P>(SLOT_TOTAL_VOLUME, 0, delta, rt::add_signed::<64>)?
     };
     out.total_volume = value as i64;
     out.high_px = state
-        .delta_decimal(
+        .delta_decimal::<
+            false,
+            _,
+        >(
             SLOT_HIGH_PX,
             Decimal {
                 mantissa: 0,
@@ -1451,9 +1449,12 @@ fn decode_depth_snapshot_md_ssh_grp_trade_statistics_grp<'b, K: CpuKernel, P: Pa
             },
             &mut c,
             x,
-        )?;
+        )??;
     out.low_px = state
-        .delta_decimal(
+        .delta_decimal::<
+            false,
+            _,
+        >(
             SLOT_LOW_PX,
             Decimal {
                 mantissa: 0,
@@ -1461,7 +1462,7 @@ fn decode_depth_snapshot_md_ssh_grp_trade_statistics_grp<'b, K: CpuKernel, P: Pa
             },
             &mut c,
             x,
-        )?;
+        )??;
     Some(c)
 }
 impl DecodeSegment for DepthSnapshotMdSshGrp {
@@ -1489,15 +1490,15 @@ impl DecodeSegment for DepthSnapshotMdSshGrp {
                 _,
                 _,
                 _,
-            >((map >> 31 & 1) as u8, state, SLOT_MD_ENTRY_TYPE, Some(0), |value| value)
+            >((map >> 31 & 1) as u8, state, SLOT_MD_ENTRY_TYPE, Some(0), rt::same)
         {
             Some(value) => value,
             None => {
                 if map & (1 << 31) != 0 {
-                    let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_varied::<0xffffffff>(x)?;
                     state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE, value)
                 } else {
-                    state.copied::<Unknown>(SLOT_MD_ENTRY_TYPE, Some(0))?
+                    state.derived::<Unknown>(SLOT_MD_ENTRY_TYPE, Some(0), rt::same)?
                 }
             }
         };
@@ -1514,23 +1515,19 @@ impl DecodeSegment for DepthSnapshotMdSshGrp {
                 state,
                 SLOT_MD_PRICE_LEVEL,
                 Some(1),
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             Some(value) => Some(value),
             None => {
                 if map & (1 << 30) != 0 {
-                    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_nullable::<0xffffffff>(x)?;
                     state.assign_or_empty::<Unknown>(SLOT_MD_PRICE_LEVEL, value)
                 } else {
                     state
-                        .incremented_optional::<
+                        .derived::<
                             Unknown,
-                        >(
-                            SLOT_MD_PRICE_LEVEL,
-                            Some(1),
-                            rt::next_unsigned::<{ max::U32 }>,
-                        )
+                        >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<0xffffffff>)
                 }
             }
         };
@@ -1540,7 +1537,10 @@ impl DecodeSegment for DepthSnapshotMdSshGrp {
             present0 &= !0x1;
         }
         let value = state
-            .delta_decimal_optional(
+            .delta_decimal::<
+                true,
+                _,
+            >(
                 SLOT_MD_ENTRY_PX,
                 Decimal {
                     mantissa: 0,
@@ -1554,7 +1554,7 @@ impl DecodeSegment for DepthSnapshotMdSshGrp {
         } else {
             present0 &= !0x2;
         }
-        let value = match c.delta_nullable(x)? {
+        let value = match c.delta::<true>(x)? {
             Some(delta) => {
                 Some(
                     state
@@ -1570,7 +1570,7 @@ impl DecodeSegment for DepthSnapshotMdSshGrp {
         } else {
             present0 &= !0x4;
         }
-        let value = match c.delta_nullable(x)? {
+        let value = match c.delta::<true>(x)? {
             Some(delta) => {
                 Some(
                     state
@@ -1580,7 +1580,7 @@ impl DecodeSegment for DepthSnapshotMdSshGrp {
                             SLOT_NUMBER_OF_ORDERS,
                             0,
                             delta,
-                            rt::add_unsigned::<{ max::U32 }>,
+                            rt::add_unsigned::<0xffffffff>,
                         )?,
                 )
             }
@@ -1647,7 +1647,7 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0xfffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1fu64;
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
@@ -1657,7 +1657,7 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
                         SLOT_LAST_MSG_SEQ_NUM_PROCESSED,
                         0,
                         delta,
-                        rt::add_unsigned::<{ max::U32 }>,
+                        rt::add_unsigned::<0xffffffff>,
                     )?,
             )
         }
@@ -1669,17 +1669,17 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_SENDER_COMP_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_SENDER_COMP_ID, None)?
+        state.derived::<Unknown>(SLOT_SENDER_COMP_ID, None, rt::same)?
     };
     out.sender_comp_id = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_REFRESH_INDICATOR, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_REFRESH_INDICATOR, None)
+        state.derived::<Unknown>(SLOT_REFRESH_INDICATOR, None, rt::same)
     };
     if let Some(value) = value {
         out.refresh_indicator = value as u32;
@@ -1687,37 +1687,42 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
         present0 &= !0x2;
     }
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_MARKET_SEGMENT_ID, None)?
+        state.derived::<Unknown>(SLOT_MARKET_SEGMENT_ID, None, rt::same)?
     };
     out.market_segment_id = value as u32;
     let value = if map & (1 << 27) != 0 {
         let value = c.signed::<64>(x)?;
         state.assign::<Unknown>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_SECURITY_ID, None)?
+        state.derived::<Unknown>(SLOT_SECURITY_ID, None, rt::same)?
     };
     out.security_id = value as i64;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_PRODUCT_COMPLEX, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_PRODUCT_COMPLEX, None)
+        state.derived::<Unknown>(SLOT_PRODUCT_COMPLEX, None, rt::same)
     };
     if let Some(value) = value {
         out.product_complex = value as u32;
     } else {
         present0 &= !0x4;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         Unknown,
-                    >(SLOT_LAST_UPDATE_TIME, 0, delta, rt::add_unsigned::<{ max::U64 }>)?,
+                    >(
+                        SLOT_LAST_UPDATE_TIME,
+                        0,
+                        delta,
+                        rt::add_unsigned::<0xffffffffffffffff>,
+                    )?,
             )
         }
         None => None,
@@ -1728,10 +1733,10 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
         present0 &= !0x8;
     }
     let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U64 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffffffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_TRANSACT_TIME, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_TRANSACT_TIME, None)
+        state.derived::<Unknown>(SLOT_TRANSACT_TIME, None, rt::same)
     };
     if let Some(value) = value {
         out.transact_time = value;
@@ -1740,10 +1745,10 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
     }
     {
         let count = if map & (1 << 24) != 0 {
-            let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+            let value = c.unsigned_varied::<0xffffffff>(x)?;
             state.assign::<Unknown>(SLOT_MD_SSH_GRP_LENGTH, value)
         } else {
-            state.copied::<Unknown>(SLOT_MD_SSH_GRP_LENGTH, None)?
+            state.derived::<Unknown>(SLOT_MD_SSH_GRP_LENGTH, None, rt::same)?
         };
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_ssh_grp.prepare(count, &mut x.growth)? {
@@ -1813,31 +1818,28 @@ fn decode_instrument_state_change_fields<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0xfu64;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MESSAGE_NUMBER, value)
     } else {
-        state
-            .incremented::<
-                P,
-            >(SLOT_MESSAGE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_MESSAGE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.message_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SENDER_COMP_ID, value)
     } else {
-        state.copied::<P>(SLOT_SENDER_COMP_ID, None)?
+        state.derived::<P>(SLOT_SENDER_COMP_ID, None, rt::same)?
     };
     out.sender_comp_id = value as u32;
     let value = if map & (1 << 28) != 0 {
         let value = c.signed::<64>(x)?;
         state.assign::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<P>(SLOT_SECURITY_ID, None)?
+        state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
     };
     out.security_id = value as i64;
     let value = if map & (1 << 27) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(1)
     };
@@ -1847,10 +1849,10 @@ fn decode_instrument_state_change_fields<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_SECURITY_TRADING_STATUS, value)
     } else {
-        state.copied_optional::<P>(SLOT_SECURITY_TRADING_STATUS, None)
+        state.derived::<P>(SLOT_SECURITY_TRADING_STATUS, None, rt::same)
     };
     if let Some(value) = value {
         out.security_trading_status = value as u32;
@@ -1859,7 +1861,7 @@ fn decode_instrument_state_change_fields<'b, K: CpuKernel, P: Past>(
     }
     if map & (1 << 25) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.fast_market_indicator = value as u32;
         } else {
@@ -1869,10 +1871,10 @@ fn decode_instrument_state_change_fields<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 24) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U64 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffffffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_TRANSACT_TIME, value)
     } else {
-        state.copied_optional::<P>(SLOT_TRANSACT_TIME, None)
+        state.derived::<P>(SLOT_TRANSACT_TIME, None, rt::same)
     };
     if let Some(value) = value {
         out.transact_time = value;
@@ -1998,13 +2000,12 @@ impl EncodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
             first |= 1 << 5;
             o.unsigned(u64::from(m.number_of_sell_orders))?;
         }
+        let base = state.base::<Unknown>(SLOT_AGGRESSOR_TIME, 0)?;
+        o.unsigned_difference(m.aggressor_time, base, false)?;
+        state.assign::<Unknown>(SLOT_AGGRESSOR_TIME, m.aggressor_time);
+        if state
+            .sends(SLOT_AGGRESSOR_SIDE, u64::from(m.aggressor_side), Some(1), rt::same)
         {
-            let value = m.aggressor_time;
-            let base = state.base::<Unknown>(SLOT_AGGRESSOR_TIME, 0)?;
-            o.unsigned_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_AGGRESSOR_TIME, value);
-        }
-        if state.sends_copy(SLOT_AGGRESSOR_SIDE, u64::from(m.aggressor_side), Some(1)) {
             first |= 1 << 4;
             o.unsigned_varied(u64::from(m.aggressor_side))?;
         }
@@ -2016,7 +2017,10 @@ impl EncodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
             }
             None => o.null()?,
         }
-        o.vector_nullable(m.md_entry_id(), Charset::Bytes, arena, x)?;
+        match m.md_entry_id() {
+            Some(value) => o.vector(value.bytes(arena), Charset::Bytes, true, x)?,
+            None => o.null()?,
+        }
         o.end_first(map_at, first);
         Some(o)
     }
@@ -2038,26 +2042,36 @@ impl EncodeSegment for DepthIncrementalMdIncGrp {
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
+            .sends(
+                SLOT_MD_UPDATE_ACTION,
+                u64::from(m.md_update_action),
+                Some(1),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
         }
-        if state.sends_copy(SLOT_MD_ENTRY_TYPE, u64::from(m.md_entry_type), Some(0)) {
+        if state.sends(SLOT_MD_ENTRY_TYPE, u64::from(m.md_entry_type), Some(0), rt::same)
+        {
             first |= 1 << 5;
             o.unsigned_varied(u64::from(m.md_entry_type))?;
         }
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_PRICE_LEVEL,
                 m.md_price_level().map(u64::from),
                 Some(1),
+                rt::same,
             )
         {
             first |= 1 << 4;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
-        if state.sends_copy(SLOT_SECURITY_ID, m.security_id as u64, None) {
+        if state.sends(SLOT_SECURITY_ID, m.security_id as u64, None, rt::same) {
             first |= 1 << 3;
             o.signed(m.security_id as u64)?;
         }
@@ -2100,9 +2114,12 @@ impl EncodeSegment for DepthIncrementalMdIncGrp {
             }
             None => o.null()?,
         }
-        if state.sends_copy_optional(SLOT_MD_ENTRY_TIME, m.md_entry_time(), None) {
+        if state.sends_optional(SLOT_MD_ENTRY_TIME, m.md_entry_time(), None, rt::same) {
             first |= 1 << 2;
-            o.unsigned_nullable(m.md_entry_time())?;
+            match m.md_entry_time() {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.trade_entry_grp().is_some() {
             first |= 1 << 1;
@@ -2110,7 +2127,7 @@ impl EncodeSegment for DepthIncrementalMdIncGrp {
         }
         if let Some(value) = m.trade_condition().map(u64::from) {
             first |= 1 << 0;
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2159,21 +2176,23 @@ fn encode_depth_incremental_fields<'o, K: CpuKernel>(
         o.unsigned(94)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_MESSAGE_NUMBER,
             u64::from(m.message_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.message_number))?;
     }
-    if state.sends_copy(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None) {
+    if state.sends(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.sender_comp_id))?;
     }
-    if state.sends_copy(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id), None) {
+    if state
+        .sends(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id), None, rt::same)
+    {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.market_segment_id))?;
     }
@@ -2205,58 +2224,41 @@ impl EncodeSegment for DepthSnapshotMdSshGrpTradeStatisticsGrp {
     ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
-        {
-            let value = m.total_volume as u64;
-            let base = state.base::<Unknown>(SLOT_TOTAL_VOLUME, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_TOTAL_VOLUME, value);
-        }
-        if let Some(value) = Some(m.high_px) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
-        match Some(m.high_px) {
-            Some(value) => {
-                let base = state
-                    .decimal_base(
-                        SLOT_HIGH_PX,
-                        Decimal {
-                            mantissa: 0,
-                            exponent: 0,
-                        },
-                    )?;
-                o.signed_difference(
-                    i64::from(value.exponent) as u64,
-                    i64::from(base.exponent) as u64,
-                    false,
-                )?;
-                o.signed_difference(value.mantissa as u64, base.mantissa as u64, false)?;
-                state.assign_decimal(SLOT_HIGH_PX, value);
-            }
-            None => return None,
-        }
-        if let Some(value) = Some(m.low_px) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
-        match Some(m.low_px) {
-            Some(value) => {
-                let base = state
-                    .decimal_base(
-                        SLOT_LOW_PX,
-                        Decimal {
-                            mantissa: 0,
-                            exponent: 0,
-                        },
-                    )?;
-                o.signed_difference(
-                    i64::from(value.exponent) as u64,
-                    i64::from(base.exponent) as u64,
-                    false,
-                )?;
-                o.signed_difference(value.mantissa as u64, base.mantissa as u64, false)?;
-                state.assign_decimal(SLOT_LOW_PX, value);
-            }
-            None => return None,
-        }
+        let base = state.base::<Unknown>(SLOT_TOTAL_VOLUME, 0)?;
+        o.signed_difference(m.total_volume as u64, base, false)?;
+        state.assign::<Unknown>(SLOT_TOTAL_VOLUME, m.total_volume as u64);
+        rt::exponent(i64::from(m.high_px.exponent) as u64)?;
+        let base = state
+            .decimal_base(
+                SLOT_HIGH_PX,
+                Decimal {
+                    mantissa: 0,
+                    exponent: 0,
+                },
+            )?;
+        o.signed_difference(
+            i64::from(m.high_px.exponent) as u64,
+            i64::from(base.exponent) as u64,
+            false,
+        )?;
+        o.signed_difference(m.high_px.mantissa as u64, base.mantissa as u64, false)?;
+        state.assign_decimal(SLOT_HIGH_PX, m.high_px);
+        rt::exponent(i64::from(m.low_px.exponent) as u64)?;
+        let base = state
+            .decimal_base(
+                SLOT_LOW_PX,
+                Decimal {
+                    mantissa: 0,
+                    exponent: 0,
+                },
+            )?;
+        o.signed_difference(
+            i64::from(m.low_px.exponent) as u64,
+            i64::from(base.exponent) as u64,
+            false,
+        )?;
+        o.signed_difference(m.low_px.mantissa as u64, base.mantissa as u64, false)?;
+        state.assign_decimal(SLOT_LOW_PX, m.low_px);
         Some(o)
     }
 }
@@ -2276,20 +2278,24 @@ impl EncodeSegment for DepthSnapshotMdSshGrp {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        if state.sends_copy(SLOT_MD_ENTRY_TYPE, u64::from(m.md_entry_type), Some(0)) {
+        if state.sends(SLOT_MD_ENTRY_TYPE, u64::from(m.md_entry_type), Some(0), rt::same)
+        {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_entry_type))?;
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_MD_PRICE_LEVEL,
                 m.md_price_level().map(u64::from),
                 Some(1),
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m.md_entry_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
@@ -2378,7 +2384,8 @@ fn encode_depth_snapshot_fields<'o, K: CpuKernel>(
     let mut map = 0u64;
     map
         |= u64::from(
-            state.sends_copy(SLOT_MD_SSH_GRP_LENGTH, m.md_ssh_grp.len() as u64, None),
+            state
+                .sends(SLOT_MD_SSH_GRP_LENGTH, m.md_ssh_grp.len() as u64, None, rt::same),
         );
     let map_at = o.begin_behind::<1>(map << 56)?;
     let mut first = u8::from(is_named) << 6;
@@ -2393,37 +2400,47 @@ fn encode_depth_snapshot_fields<'o, K: CpuKernel>(
         }
         None => o.null()?,
     }
-    if state.sends_copy(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None) {
+    if state.sends(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None, rt::same) {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sender_comp_id))?;
     }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_REFRESH_INDICATOR,
             m.refresh_indicator().map(u64::from),
             None,
+            rt::same,
         )
     {
         first |= 1 << 4;
-        o.unsigned_nullable(m.refresh_indicator().map(u64::from))?;
+        match m.refresh_indicator().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
-    if state.sends_copy(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id), None) {
+    if state
+        .sends(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id), None, rt::same)
+    {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.market_segment_id))?;
     }
-    if state.sends_copy(SLOT_SECURITY_ID, m.security_id as u64, None) {
+    if state.sends(SLOT_SECURITY_ID, m.security_id as u64, None, rt::same) {
         first |= 1 << 2;
         o.signed(m.security_id as u64)?;
     }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_PRODUCT_COMPLEX,
             m.product_complex().map(u64::from),
             None,
+            rt::same,
         )
     {
         first |= 1 << 1;
-        o.unsigned_nullable(m.product_complex().map(u64::from))?;
+        match m.product_complex().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     match m.last_update_time() {
         Some(value) => {
@@ -2433,9 +2450,12 @@ fn encode_depth_snapshot_fields<'o, K: CpuKernel>(
         }
         None => o.null()?,
     }
-    if state.sends_copy_optional(SLOT_TRANSACT_TIME, m.transact_time(), None) {
+    if state.sends_optional(SLOT_TRANSACT_TIME, m.transact_time(), None, rt::same) {
         first |= 1 << 0;
-        o.unsigned_nullable(m.transact_time())?;
+        match m.transact_time() {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     if map & (1 << 0) != 0 {
         o.unsigned_varied(m.md_ssh_grp.len() as u64)?;
@@ -2490,7 +2510,7 @@ fn encode_instrument_state_change_fields<'o, K: CpuKernel>(
     let mut map = 0u64;
     map
         |= u64::from(
-            state.sends_copy_optional(SLOT_TRANSACT_TIME, m.transact_time(), None),
+            state.sends_optional(SLOT_TRANSACT_TIME, m.transact_time(), None, rt::same),
         );
     let map_at = o.begin_behind::<1>(map << 56)?;
     let mut first = u8::from(is_named) << 6;
@@ -2498,44 +2518,54 @@ fn encode_instrument_state_change_fields<'o, K: CpuKernel>(
         o.unsigned(97)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_MESSAGE_NUMBER,
             u64::from(m.message_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.message_number))?;
     }
-    if state.sends_copy(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None) {
+    if state.sends(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.sender_comp_id))?;
     }
-    if state.sends_copy(SLOT_SECURITY_ID, m.security_id as u64, None) {
+    if state.sends(SLOT_SECURITY_ID, m.security_id as u64, None, rt::same) {
         first |= 1 << 3;
         o.signed(m.security_id as u64)?;
     }
     if m.security_status().map(u64::from) != Some(1) {
         first |= 1 << 2;
-        o.unsigned_nullable(m.security_status().map(u64::from))?;
+        match m.security_status().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_SECURITY_TRADING_STATUS,
             m.security_trading_status().map(u64::from),
             None,
+            rt::same,
         )
     {
         first |= 1 << 1;
-        o.unsigned_nullable(m.security_trading_status().map(u64::from))?;
+        match m.security_trading_status().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     if let Some(value) = m.fast_market_indicator().map(u64::from) {
         first |= 1 << 0;
-        o.unsigned_nullable(Some(value))?;
+        o.unsigned_nullable(value)?;
     }
     if map & (1 << 0) != 0 {
-        o.unsigned_nullable(m.transact_time())?;
+        match m.transact_time() {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     o.end_first(map_at, first);
     Some(o)

@@ -3,7 +3,7 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -599,7 +599,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(81) if x.is_enabled(0) => {
@@ -719,21 +719,21 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied::<P>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                state.derived::<P>(SLOT_MD_UPDATE_ACTION, Some(1), rt::same)?
             }
         }
     };
     out.md_update_action = value as u32;
     let value = if map & (1 << 30) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(1)
     };
@@ -758,25 +758,25 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 29) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)??
             }
         }
     };
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied::<P>(SLOT_SECURITY_ID, None)?
+        state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
     };
     out.security_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_RPT_SEQ, value)
     } else {
-        state.incremented::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.rpt_seq = value as u32;
     {
@@ -787,7 +787,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         };
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -796,13 +796,13 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         };
     }
     let value = if map & (1 << 25) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied::<P>(SLOT_MD_ENTRY_TIME, None)?
+        state.derived::<P>(SLOT_MD_ENTRY_TIME, None, rt::same)?
     };
     out.md_entry_time = value as u32;
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<32>)?)
         }
@@ -816,13 +816,13 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x2;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -836,7 +836,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 24) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"2") })
     };
@@ -855,7 +855,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         if let Some(exponent) = exponent {
             let exponent = rt::exponent(exponent)?;
             let mantissa: u64 = {
-                let delta = c.signed_word(x)?;
+                let delta = c.delta::<false>(x)??;
                 state
                     .added::<
                         Unknown,
@@ -870,7 +870,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 22) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.trade_volume = value as u32;
             } else {
@@ -881,7 +881,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 21) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.tick_direction = value;
             } else {
@@ -892,7 +892,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 20) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
             } else {
@@ -903,7 +903,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 19) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.aggressor_side = value as u32;
             } else {
@@ -916,7 +916,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1f0;
     }
     let value = if map & (1 << 18) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"1") })
     };
@@ -1032,12 +1032,12 @@ fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
         } else {
@@ -1046,10 +1046,10 @@ fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
     } else {
         present0 &= !0x1;
     }
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.trade_date = value as u32;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1129,10 +1129,10 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 31) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE_2, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)??
             }
         }
     };
@@ -1144,7 +1144,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         };
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
@@ -1153,7 +1153,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             exponent,
         };
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<32>)?)
         }
@@ -1167,18 +1167,13 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x1;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(
-                        SLOT_NUMBER_OF_ORDERS_2,
-                        0,
-                        delta,
-                        rt::add_unsigned::<{ max::U32 }>,
-                    )?,
+                    >(SLOT_NUMBER_OF_ORDERS_2, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -1203,19 +1198,19 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_MD_PRICE_LEVEL,
             Some(1),
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 29) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_MD_PRICE_LEVEL, value)
             } else {
                 state
-                    .incremented_optional::<
+                    .derived::<
                         P,
-                    >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<{ max::U32 }>)
+                    >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -1225,7 +1220,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 28) != 0 {
-        c.ascii_nullable(x)?
+        c.ascii::<true>(x)?
     } else {
         Some(const { TextValue::literal(b"2") })
     };
@@ -1326,12 +1321,12 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x3u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     if map & (1 << 30) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.pos_dup_flag = value;
         } else {
@@ -1340,18 +1335,18 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
     } else {
         present0 &= !0x1;
     }
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.last_msg_seq_num_processed = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.tot_num_reports = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.trade_date = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.security_id = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.rpt_seq = value as u32;
     let value = if map & (1 << 29) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(2)
     };
@@ -1361,7 +1356,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
         present0 &= !0x2;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1446,14 +1441,22 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
         let map_at = o.begin_behind::<7>(map << 50)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
+            .sends(
+                SLOT_MD_UPDATE_ACTION,
+                u64::from(m.md_update_action),
+                Some(1),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
         }
         if m.md_price_level().map(u64::from) != Some(1) {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state
             .sends_copy_short(
@@ -1466,16 +1469,16 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             first |= 1 << 4;
             o.ascii(m.md_entry_type, false, arena, x)?;
         }
-        if state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None) {
+        if state.sends(SLOT_SECURITY_ID, u64::from(m.security_id), None, rt::same) {
             first |= 1 << 3;
             o.unsigned_varied(u64::from(m.security_id))?;
         }
         if state
-            .sends_increment(
+            .sends(
                 SLOT_RPT_SEQ,
                 u64::from(m.rpt_seq),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 2;
@@ -1486,13 +1489,11 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             first |= 1 << 1;
             o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
         }
-        {
-            let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-        }
-        if state.sends_copy(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None) {
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+        o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+        state
+            .assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, m.md_entry_px.mantissa as u64);
+        if state.sends(SLOT_MD_ENTRY_TIME, u64::from(m.md_entry_time), None, rt::same) {
             first |= 1 << 0;
             o.unsigned_varied(u64::from(m.md_entry_time))?;
         }
@@ -1513,24 +1514,27 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             None => o.null()?,
         }
         if map & (1 << 6) != 0 {
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m
             .net_chg_prev_day()
             .map(|value| i64::from(value.exponent) as u64)
         {
-            o.signed_nullable(Some(value))?;
+            o.signed_nullable(value)?;
         }
         if m.net_chg_prev_day().is_some() {
-            {
-                let value = m.net_chg_prev_day.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_NET_CHG_PREV_DAY_MANTISSA, 0)?;
+            o.signed_difference(m.net_chg_prev_day.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_NET_CHG_PREV_DAY_MANTISSA, m.net_chg_prev_day.mantissa as u64);
         }
         if let Some(value) = m.trade_volume().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if let Some(value) = m.tick_direction() {
             o.ascii(value, true, arena, x)?;
@@ -1539,10 +1543,13 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             o.ascii(value, true, arena, x)?;
         }
         if let Some(value) = m.aggressor_side().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if map & (1 << 0) != 0 {
-            o.ascii_nullable(m.match_event_indicator(), arena, x)?;
+            match m.match_event_indicator() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -1640,12 +1647,12 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
             first |= 1 << 5;
             o.signed(i64::from(m.md_entry_px.exponent) as u64)?;
         }
-        {
-            let value = m.md_entry_px.mantissa as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
-        }
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+        o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+        state
+            .assign::<
+                Unknown,
+            >(SLOT_MD_ENTRY_PX_MANTISSA_2, m.md_entry_px.mantissa as u64);
         match m.md_entry_size().map(|value| i64::from(value) as u64) {
             Some(value) => {
                 let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE_2, 0)?;
@@ -1663,22 +1670,28 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
             None => o.null()?,
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_MD_PRICE_LEVEL,
                 m.md_price_level().map(u64::from),
                 Some(1),
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 4;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if !m
             .trading_session_id()
             .is_some_and(|text| text.is_short_text(const { TextValue::literal(b"2") }))
         {
             first |= 1 << 3;
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -1739,7 +1752,10 @@ fn encode_md_snapshot_full_refresh_fields<'o, K: CpuKernel>(
     o.unsigned(u64::from(m.rpt_seq))?;
     if m.md_book_type().map(u64::from) != Some(2) {
         first |= 1 << 4;
-        o.unsigned_nullable(m.md_book_type().map(u64::from))?;
+        match m.md_book_type().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     o.unsigned(m.md_entries.len() as u64)?;
     {

@@ -3,7 +3,7 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -915,7 +915,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(11) if x.is_enabled(0) => {
@@ -1166,15 +1166,15 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_MD_UPDATE_ACTION, value)
             } else {
-                state.copied::<P>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                state.derived::<P>(SLOT_MD_UPDATE_ACTION, Some(1), rt::same)?
             }
         }
     };
@@ -1195,20 +1195,25 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 30) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE, Some(b"0"), x)??
             }
         }
     };
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_MD_ENTRY_ID, 0, delta, rt::add_unsigned::<{ max::U64 }>)?,
+                    >(
+                        SLOT_MD_ENTRY_ID,
+                        0,
+                        delta,
+                        rt::add_unsigned::<0xffffffffffffffff>,
+                    )?,
             )
         }
         None => {
@@ -1222,10 +1227,10 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_SECURITY_ID, value)
     } else {
-        state.copied_optional::<P>(SLOT_SECURITY_ID, None)
+        state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)
     };
     if let Some(value) = value {
         out.security_id = value as u32;
@@ -1233,10 +1238,10 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x2;
     }
     let value = if map & (1 << 28) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_SYMBOL, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_SYMBOL, None, x)?
+        state.copied_text::<P>(SLOT_SYMBOL, None, x)?
     };
     if let Some(value) = value {
         out.symbol = value;
@@ -1244,10 +1249,10 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 27) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_TRADING_SESSION_ID, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_TRADING_SESSION_ID, None, x)?
+        state.copied_text::<P>(SLOT_TRADING_SESSION_ID, None, x)?
     };
     if let Some(value) = value {
         out.trading_session_id = value;
@@ -1266,19 +1271,16 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_RPT_SEQ,
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 26) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_RPT_SEQ, value)
             } else {
-                state
-                    .incremented_optional::<
-                        P,
-                    >(SLOT_RPT_SEQ, None, rt::next_unsigned::<{ max::U32 }>)
+                state.derived::<P>(SLOT_RPT_SEQ, None, rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -1287,7 +1289,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x10;
     }
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.md_price_level = value as u32;
     } else {
@@ -1301,7 +1303,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<P>(SLOT_MD_ENTRY_PX_MANTISSA, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = Decimal {
@@ -1312,7 +1314,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         state.leave::<P>(SLOT_MD_ENTRY_PX_MANTISSA);
         present0 &= !0x40;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<64>)?)
         }
@@ -1326,13 +1328,13 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x80;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<{ max::U32 }>)?,
+                    >(SLOT_NUMBER_OF_ORDERS, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -1349,7 +1351,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         rt::seldom();
         if map & (1 << 24) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.quote_condition = value;
             } else {
@@ -1360,7 +1362,7 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         }
         if map & (1 << 23) != 0 {
             rt::seldom();
-            let value = c.ascii_nullable(x)?;
+            let value = c.ascii::<true>(x)?;
             if let Some(value) = value {
                 out.trade_condition = value;
             } else {
@@ -1373,10 +1375,10 @@ fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         present0 &= !0x600;
     }
     let value = if map & (1 << 22) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MD_ENTRY_TIME, value)
     } else {
-        state.copied_optional::<P>(SLOT_MD_ENTRY_TIME, None)
+        state.derived::<P>(SLOT_MD_ENTRY_TIME, None, rt::same)
     };
     if let Some(value) = value {
         out.md_entry_time = value as u32;
@@ -1482,13 +1484,13 @@ fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.last_fragment = value as u32;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1567,20 +1569,25 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 31) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_ENTRY_TYPE_2, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)?
+                state.copied_text::<P>(SLOT_MD_ENTRY_TYPE_2, Some(b"0"), x)??
             }
         }
     };
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(SLOT_MD_ENTRY_ID_2, 0, delta, rt::add_unsigned::<{ max::U64 }>)?,
+                    >(
+                        SLOT_MD_ENTRY_ID_2,
+                        0,
+                        delta,
+                        rt::add_unsigned::<0xffffffffffffffff>,
+                    )?,
             )
         }
         None => {
@@ -1605,19 +1612,19 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_MD_PRICE_LEVEL,
             Some(1),
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 30) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_MD_PRICE_LEVEL, value)
             } else {
                 state
-                    .incremented_optional::<
+                    .derived::<
                         P,
-                    >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<{ max::U32 }>)
+                    >(SLOT_MD_PRICE_LEVEL, Some(1), rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -1634,7 +1641,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     if let Some(exponent) = exponent {
         let exponent = rt::exponent(exponent)?;
         let mantissa: u64 = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state
                 .added::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0, delta, rt::add_signed::<64>)?
         };
@@ -1646,7 +1653,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
         state.leave::<P>(SLOT_MD_ENTRY_PX_MANTISSA_2);
         present0 &= !0x4;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(state.added::<P>(SLOT_MD_ENTRY_SIZE_2, 0, delta, rt::add_signed::<64>)?)
         }
@@ -1660,18 +1667,13 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     } else {
         present0 &= !0x8;
     }
-    let value = match c.delta_nullable(x)? {
+    let value = match c.delta::<true>(x)? {
         Some(delta) => {
             Some(
                 state
                     .added::<
                         P,
-                    >(
-                        SLOT_NUMBER_OF_ORDERS_2,
-                        0,
-                        delta,
-                        rt::add_unsigned::<{ max::U32 }>,
-                    )?,
+                    >(SLOT_NUMBER_OF_ORDERS_2, 0, delta, rt::add_unsigned::<0xffffffff>)?,
             )
         }
         None => {
@@ -1686,7 +1688,7 @@ fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
     }
     if map & (1 << 28) != 0 {
         rt::seldom();
-        let value = c.ascii_nullable(x)?;
+        let value = c.ascii::<true>(x)?;
         if let Some(value) = value {
             out.quote_condition = value;
         } else {
@@ -1790,27 +1792,27 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.last_msg_seq_num_processed = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.last_fragment = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.rpt_seq = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.security_id = value as u32;
-    out.symbol = c.ascii(x)?;
-    out.trading_session_id = c.ascii(x)?;
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    out.symbol = c.ascii::<false>(x)??;
+    out.trading_session_id = c.ascii::<false>(x)??;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.market_depth = value as u32;
     } else {
         present0 &= !0x1;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.md_entries.prepare(count, &mut x.growth)?;
         if is_fresh
@@ -1884,14 +1886,14 @@ fn decode_security_status_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.security_id = value as u32;
-    out.symbol = c.ascii(x)?;
-    out.trading_session_id = c.ascii(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    out.symbol = c.ascii::<false>(x)??;
+    out.trading_session_id = c.ascii::<false>(x)??;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.security_trading_status = value as u32;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
@@ -1935,10 +1937,10 @@ fn decode_trading_session_status_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.trad_ses_status = value as u32;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
@@ -1954,14 +1956,14 @@ fn decode_security_definition_md_feed_types<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     let mut present0 = 0x3u64;
-    out.md_feed_type = c.ascii(x)?;
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    out.md_feed_type = c.ascii::<false>(x)??;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.market_depth = value as u32;
     } else {
         present0 &= !0x1;
     }
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.md_book_type = value as u32;
     } else {
@@ -2007,24 +2009,24 @@ fn decode_security_definition_fields<'b, K: CpuKernel>(
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let mut present0 = 0x1u64;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.tot_num_reports = value as u32;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.security_id = value as u32;
-    out.symbol = c.ascii(x)?;
-    out.trading_session_id = c.ascii(x)?;
-    out.min_price_increment = c.decimal(x)?;
-    let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    out.symbol = c.ascii::<false>(x)??;
+    out.trading_session_id = c.ascii::<false>(x)??;
+    out.min_price_increment = c.decimal::<false>(x)??;
+    let value = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(value) = value {
         out.maturity_date = value as u32;
     } else {
         present0 &= !0x1;
     }
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_feed_types.prepare(count, &mut x.growth)? {
             c = decode_security_definition_md_feed_types(c, state, entry, x)?;
@@ -2074,10 +2076,10 @@ fn decode_sequence_reset_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.new_seq_no = value as u32;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
@@ -2121,7 +2123,7 @@ fn decode_heartbeat_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.msg_seq_num = value as u32;
     out.sending_time = c.unsigned_long(x)?;
     x.check_end(&c)?;
@@ -2149,16 +2151,22 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
         map
             |= u64::from(
                 state
-                    .sends_copy_optional(
+                    .sends_optional(
                         SLOT_MD_ENTRY_TIME,
                         m.md_entry_time().map(u64::from),
                         None,
+                        rt::same,
                     ),
             );
         let map_at = o.begin_behind::<3>(map << 54)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
+            .sends(
+                SLOT_MD_UPDATE_ACTION,
+                u64::from(m.md_update_action),
+                Some(1),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
@@ -2183,14 +2191,25 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             None => o.null()?,
         }
         if state
-            .sends_copy_optional(SLOT_SECURITY_ID, m.security_id().map(u64::from), None)
+            .sends_optional(
+                SLOT_SECURITY_ID,
+                m.security_id().map(u64::from),
+                None,
+                rt::same,
+            )
         {
             first |= 1 << 4;
-            o.unsigned_nullable(m.security_id().map(u64::from))?;
+            match m.security_id().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state.sends_copy_short(SLOT_SYMBOL, m.symbol(), None, arena) {
             first |= 1 << 3;
-            o.ascii_nullable(m.symbol(), arena, x)?;
+            match m.symbol() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if state
             .sends_copy_short(
@@ -2201,20 +2220,29 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             )
         {
             first |= 1 << 2;
-            o.ascii_nullable(m.trading_session_id(), arena, x)?;
+            match m.trading_session_id() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_RPT_SEQ,
                 m.rpt_seq().map(u64::from),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 1;
-            o.unsigned_nullable(m.rpt_seq().map(u64::from))?;
+            match m.rpt_seq().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
-        o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+        match m.md_price_level().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(value) = m.md_entry_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
         }
@@ -2222,17 +2250,18 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             != Some((-2i64) as u64)
         {
             first |= 1 << 0;
-            o.signed_nullable(
-                m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
-            )?;
+            match m.md_entry_px().map(|value| i64::from(value.exponent) as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.md_entry_px().is_some() {
-            {
-                let value = m.md_entry_px.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, value);
-            }
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA, 0)?;
+            o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA, m.md_entry_px.mantissa as u64);
         }
         match m.md_entry_size().map(|value| value as u64) {
             Some(value) => {
@@ -2257,7 +2286,10 @@ impl EncodeSegment for MdIncrementalRefreshMdEntries {
             o.ascii(value, true, arena, x)?;
         }
         if map & (1 << 0) != 0 {
-            o.unsigned_nullable(m.md_entry_time().map(u64::from))?;
+            match m.md_entry_time().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2355,15 +2387,18 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
             None => o.null()?,
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_MD_PRICE_LEVEL,
                 m.md_price_level().map(u64::from),
                 Some(1),
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_price_level().map(u64::from))?;
+            match m.md_price_level().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m.md_entry_px() {
             rt::exponent(i64::from(value.exponent) as u64)?;
@@ -2372,17 +2407,18 @@ impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
             != Some((-2i64) as u64)
         {
             first |= 1 << 4;
-            o.signed_nullable(
-                m.md_entry_px().map(|value| i64::from(value.exponent) as u64),
-            )?;
+            match m.md_entry_px().map(|value| i64::from(value.exponent) as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.md_entry_px().is_some() {
-            {
-                let value = m.md_entry_px.mantissa as u64;
-                let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
-                o.signed_difference(value, base, false)?;
-                state.assign::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, value);
-            }
+            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX_MANTISSA_2, 0)?;
+            o.signed_difference(m.md_entry_px.mantissa as u64, base, false)?;
+            state
+                .assign::<
+                    Unknown,
+                >(SLOT_MD_ENTRY_PX_MANTISSA_2, m.md_entry_px.mantissa as u64);
         }
         match m.md_entry_size().map(|value| value as u64) {
             Some(value) => {
@@ -2458,7 +2494,10 @@ fn encode_md_snapshot_full_refresh_fields<'o, K: CpuKernel>(
     o.unsigned(u64::from(m.security_id))?;
     o.ascii(m.symbol, false, arena, x)?;
     o.ascii(m.trading_session_id, false, arena, x)?;
-    o.unsigned_nullable(m.market_depth().map(u64::from))?;
+    match m.market_depth().map(u64::from) {
+        Some(value) => o.unsigned_nullable(value)?,
+        None => o.null()?,
+    }
     o.unsigned(m.md_entries.len() as u64)?;
     {
         let entries = &m.md_entries;
@@ -2584,8 +2623,14 @@ impl EncodeSegment for SecurityDefinitionMdFeedTypes {
         let m = self;
         let mut o = o;
         o.ascii(m.md_feed_type, false, arena, x)?;
-        o.unsigned_nullable(m.market_depth().map(u64::from))?;
-        o.unsigned_nullable(m.md_book_type().map(u64::from))?;
+        match m.market_depth().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
+        match m.md_book_type().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         Some(o)
     }
 }
@@ -2637,17 +2682,13 @@ fn encode_security_definition_fields<'o, K: CpuKernel>(
     o.unsigned(u64::from(m.security_id))?;
     o.ascii(m.symbol, false, arena, x)?;
     o.ascii(m.trading_session_id, false, arena, x)?;
-    if let Some(value) = Some(m.min_price_increment) {
-        rt::exponent(i64::from(value.exponent) as u64)?;
+    rt::exponent(i64::from(m.min_price_increment.exponent) as u64)?;
+    o.signed(i64::from(m.min_price_increment.exponent) as u64)?;
+    o.signed(m.min_price_increment.mantissa as u64)?;
+    match m.maturity_date().map(u64::from) {
+        Some(value) => o.unsigned_nullable(value)?,
+        None => o.null()?,
     }
-    match Some(m.min_price_increment) {
-        Some(value) => {
-            o.signed(i64::from(value.exponent) as u64)?;
-            o.signed(value.mantissa as u64)?;
-        }
-        None => return None,
-    }
-    o.unsigned_nullable(m.maturity_date().map(u64::from))?;
     o.unsigned(m.md_feed_types.len() as u64)?;
     {
         let entries = &m.md_feed_types;

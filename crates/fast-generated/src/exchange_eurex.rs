@@ -3,7 +3,7 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -1098,7 +1098,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(72) if x.is_enabled(0) => {
@@ -1241,10 +1241,10 @@ fn decode_packet_header_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.partition_id = value as u32;
-    out.packet_seq_num = c.vector(Charset::Bytes, x)?;
-    out.packet_sending_time = c.vector(Charset::Bytes, x)?;
+    out.packet_seq_num = c.vector::<false>(Charset::Bytes, x)??;
+    out.packet_sending_time = c.vector::<false>(Charset::Bytes, x)??;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
@@ -1320,10 +1320,10 @@ fn decode_product_snapshot_market_segment_relations<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_RELATED_MARKET_SEGMENT_ID, value)
     } else {
-        state.copied::<P>(SLOT_RELATED_MARKET_SEGMENT_ID, None)?
+        state.derived::<P>(SLOT_RELATED_MARKET_SEGMENT_ID, None, rt::same)?
     };
     out.related_market_segment_id = value as u32;
     let value = match c
@@ -1338,16 +1338,16 @@ fn decode_product_snapshot_market_segment_relations<'b, K: CpuKernel, P: Past>(
             state,
             SLOT_MARKET_SEGMENT_RELATIONSHIP,
             Some(1),
-            |value| value,
+            rt::same,
         )
     {
         Some(value) => value,
         None => {
             if map & (1 << 30) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_MARKET_SEGMENT_RELATIONSHIP, value)
             } else {
-                state.copied::<P>(SLOT_MARKET_SEGMENT_RELATIONSHIP, Some(1))?
+                state.derived::<P>(SLOT_MARKET_SEGMENT_RELATIONSHIP, Some(1), rt::same)?
             }
         }
     };
@@ -1366,16 +1366,16 @@ fn decode_product_snapshot_price_limits<'b, K: CpuKernel>(
     let map = (map >> 32) as u32;
     let mut present0 = 0x3u64;
     out.price_range_value = if map & (1 << 31) != 0 {
-        let value = c.decimal(x)?;
+        let value = c.decimal::<false>(x)??;
         state.assign_decimal(SLOT_PRICE_RANGE_VALUE, value)
     } else {
         state.copied_decimal(SLOT_PRICE_RANGE_VALUE, None)?
     };
     let value = if map & (1 << 30) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_PRICE_RANGE_PERCENTAGE, value)
     } else {
-        state.copied_decimal_optional(SLOT_PRICE_RANGE_PERCENTAGE, None)
+        state.copied_decimal(SLOT_PRICE_RANGE_PERCENTAGE, None)
     };
     if let Some(value) = value {
         out.price_range_percentage = value;
@@ -1384,7 +1384,7 @@ fn decode_product_snapshot_price_limits<'b, K: CpuKernel>(
     }
     if map & (1 << 29) != 0 {
         rt::seldom();
-        let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(value) = value {
             out.fast_market_percentage = value as u32;
         } else {
@@ -1426,10 +1426,10 @@ fn decode_product_snapshot_tick_rules_ticks_tick_users<'b, K: CpuKernel, P: Past
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_TICK_USER, value)
     } else {
-        state.copied::<P>(SLOT_TICK_USER, None)?
+        state.derived::<P>(SLOT_TICK_USER, None, rt::same)?
     };
     out.tick_user = value as u32;
     Some(c)
@@ -1453,7 +1453,10 @@ impl DecodeSegment for ProductSnapshotTickRulesTicks {
         let map = (map >> 32) as u32;
         let mut present0 = 0x1u64;
         out.start_tick_price_range = state
-            .delta_decimal(
+            .delta_decimal::<
+                false,
+                _,
+            >(
                 SLOT_START_TICK_PRICE_RANGE,
                 Decimal {
                     mantissa: 0,
@@ -1461,9 +1464,12 @@ impl DecodeSegment for ProductSnapshotTickRulesTicks {
                 },
                 &mut c,
                 x,
-            )?;
+            )??;
         out.end_tick_price_range = state
-            .delta_decimal(
+            .delta_decimal::<
+                false,
+                _,
+            >(
                 SLOT_END_TICK_PRICE_RANGE,
                 Decimal {
                     mantissa: 0,
@@ -1471,14 +1477,14 @@ impl DecodeSegment for ProductSnapshotTickRulesTicks {
                 },
                 &mut c,
                 x,
-            )?;
+            )??;
         out.tick_increment = if map & (1 << 31) != 0 {
-            let value = c.decimal(x)?;
+            let value = c.decimal::<false>(x)??;
             state.assign_decimal(SLOT_TICK_INCREMENT, value)
         } else {
             state.copied_decimal(SLOT_TICK_INCREMENT, None)?
         };
-        let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let count = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.tick_users.prepare(count, &mut x.growth)? {
@@ -1530,19 +1536,19 @@ impl DecodeSegment for ProductSnapshotTickRules {
             Some(text) => text,
             None => {
                 if map & (1 << 31) != 0 {
-                    let text = c.ascii(x)?;
+                    let text = c.ascii::<false>(x)??;
                     state.assign_text::<Unknown>(SLOT_TICK_RULE_ID, text, x)
                 } else {
-                    state.copied_text::<Unknown>(SLOT_TICK_RULE_ID, None, x)?
+                    state.copied_text::<Unknown>(SLOT_TICK_RULE_ID, None, x)??
                 }
             }
         };
         {
             let count = if map & (1 << 30) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<Unknown>(SLOT_TICKS_LENGTH, value)
             } else {
-                state.copied::<Unknown>(SLOT_TICKS_LENGTH, None)?
+                state.derived::<Unknown>(SLOT_TICKS_LENGTH, None, rt::same)?
             };
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.ticks.prepare(count, &mut x.growth)? {
@@ -1593,32 +1599,35 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
     let map = (map >> 32) as u32;
     let mut present0 = 0xfu64;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_SENDER_COMP_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_SENDER_COMP_ID, None)?
+        state.derived::<Unknown>(SLOT_SENDER_COMP_ID, None, rt::same)?
     };
     out.sender_comp_id = value as u32;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state
             .added::<
                 Unknown,
-            >(SLOT_LAST_UPDATE_TIME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?
+            >(SLOT_LAST_UPDATE_TIME, 0, delta, rt::add_unsigned::<0xffffffff>)?
     };
     out.last_update_time = value as u32;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state
             .added::<
                 Unknown,
-            >(SLOT_MARKET_SEGMENT_ID, 0, delta, rt::add_unsigned::<{ max::U32 }>)?
+            >(SLOT_MARKET_SEGMENT_ID, 0, delta, rt::add_unsigned::<0xffffffff>)?
     };
     out.market_segment_id = value as u32;
     out.market_segment = state
-        .delta_text(SLOT_MARKET_SEGMENT, Charset::Ascii, b"", &mut c, x)?;
+        .delta_text::<false, _>(SLOT_MARKET_SEGMENT, Charset::Ascii, b"", &mut c, x)??;
     let value = state
-        .delta_text_optional(SLOT_MARKET_SEGMENT_DESC, Charset::Ascii, b"", &mut c, x)?;
+        .delta_text::<
+            true,
+            _,
+        >(SLOT_MARKET_SEGMENT_DESC, Charset::Ascii, b"", &mut c, x)?;
     if let Some(value) = value {
         out.market_segment_desc = value;
     } else {
@@ -1635,18 +1644,18 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
         Some(text) => text,
         None => {
             if map & (1 << 29) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<Unknown>(SLOT_MARKET_SEGMENT_SYMBOL, text, x)
             } else {
-                state.copied_text::<Unknown>(SLOT_MARKET_SEGMENT_SYMBOL, None, x)?
+                state.copied_text::<Unknown>(SLOT_MARKET_SEGMENT_SYMBOL, None, x)??
             }
         }
     };
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_PARENT_MKT_SEGM_ID, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_PARENT_MKT_SEGM_ID, None)
+        state.derived::<Unknown>(SLOT_PARENT_MKT_SEGM_ID, None, rt::same)
     };
     if let Some(value) = value {
         out.parent_mkt_segm_id = value as u32;
@@ -1669,14 +1678,14 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
         Some(text) => text,
         None => {
             if map & (1 << 27) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<Unknown>(SLOT_CURRENCY, text, x)
             } else {
-                state.copied_text::<Unknown>(SLOT_CURRENCY, Some(b"EUR"), x)?
+                state.copied_text::<Unknown>(SLOT_CURRENCY, Some(b"EUR"), x)??
             }
         }
     };
-    let value = if map & (1 << 26) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 26) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
     out.market_segment_status = value as u32;
     let value = match c
         .quick_unsigned::<
@@ -1685,20 +1694,20 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
             _,
             _,
             _,
-        >((map >> 25 & 1) as u8, state, SLOT_US_FIRM_FLAG, Some(0), |value| value)
+        >((map >> 25 & 1) as u8, state, SLOT_US_FIRM_FLAG, Some(0), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 25) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<Unknown>(SLOT_US_FIRM_FLAG, value)
             } else {
-                state.copied::<Unknown>(SLOT_US_FIRM_FLAG, Some(0))?
+                state.derived::<Unknown>(SLOT_US_FIRM_FLAG, Some(0), rt::same)?
             }
         }
     };
     out.us_firm_flag = value as u32;
-    let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let count = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(count) = count {
         let count = x.begin_sequence_of_bytes(count, &c)?;
         let entries = out.market_segment_relations.prepare(count, &mut x.growth)?;
@@ -1733,10 +1742,10 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
     }
     {
         let count = if map & (1 << 23) != 0 {
-            let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+            let value = c.unsigned_varied::<0xffffffff>(x)?;
             state.assign::<Unknown>(SLOT_TICK_RULES_LENGTH, value)
         } else {
-            state.copied::<Unknown>(SLOT_TICK_RULES_LENGTH, None)?
+            state.derived::<Unknown>(SLOT_TICK_RULES_LENGTH, None, rt::same)?
         };
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.tick_rules.prepare(count, &mut x.growth)? {
@@ -1777,7 +1786,7 @@ fn decode_instrument_snapshot_security_alt_i_ds<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let map = (map >> 32) as u32;
     out.security_alt_id = state
-        .delta_text(SLOT_SECURITY_ALT_ID, Charset::Ascii, b"", &mut c, x)?;
+        .delta_text::<false, _>(SLOT_SECURITY_ALT_ID, Charset::Ascii, b"", &mut c, x)??;
     let value = match c
         .quick_unsigned::<
             false,
@@ -1785,21 +1794,15 @@ fn decode_instrument_snapshot_security_alt_i_ds<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >(
-            (map >> 31 & 1) as u8,
-            state,
-            SLOT_SECURITY_ALT_ID_SOURCE,
-            Some(1),
-            |value| value,
-        )
+        >((map >> 31 & 1) as u8, state, SLOT_SECURITY_ALT_ID_SOURCE, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_ALT_ID_SOURCE, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_ALT_ID_SOURCE, Some(1))?
+                state.derived::<P>(SLOT_SECURITY_ALT_ID_SOURCE, Some(1), rt::same)?
             }
         }
     };
@@ -1834,17 +1837,17 @@ fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0xfu64;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_MATURITY_MONTH_YEAR, value)
     } else {
-        state.copied::<P>(SLOT_MATURITY_MONTH_YEAR, None)?
+        state.derived::<P>(SLOT_MATURITY_MONTH_YEAR, None, rt::same)?
     };
     out.maturity_month_year = value as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_MATURITY_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_MATURITY_DATE, None)
+        state.derived::<P>(SLOT_MATURITY_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.maturity_date = value as u32;
@@ -1852,7 +1855,10 @@ fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = state
-        .delta_decimal_optional(
+        .delta_decimal::<
+            true,
+            _,
+        >(
             SLOT_STRIKE_PRICE,
             Decimal {
                 mantissa: 0,
@@ -1867,10 +1873,10 @@ fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
         present0 &= !0x2;
     }
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_PUT_OR_CALL, value)
     } else {
-        state.copied_optional::<P>(SLOT_PUT_OR_CALL, None)
+        state.derived::<P>(SLOT_PUT_OR_CALL, None, rt::same)
     };
     if let Some(value) = value {
         out.put_or_call = value as u32;
@@ -1878,7 +1884,7 @@ fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
         present0 &= !0x4;
     }
     let value = if map & (1 << 28) != 0 {
-        c.unsigned_nullable::<{ max::U32 }>(x)?
+        c.unsigned_nullable::<0xffffffff>(x)?
     } else {
         Some(0)
     };
@@ -1888,7 +1894,7 @@ fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
         present0 &= !0x8;
     }
     out.contract_multiplier = if map & (1 << 27) != 0 {
-        let value = c.decimal(x)?;
+        let value = c.decimal::<false>(x)??;
         state.assign_decimal(SLOT_CONTRACT_MULTIPLIER, value)
     } else {
         state
@@ -1907,15 +1913,15 @@ fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 26 & 1) as u8, state, SLOT_SETTL_METHOD, Some(0), |value| value)
+        >((map >> 26 & 1) as u8, state, SLOT_SETTL_METHOD, Some(0), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 26) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_SETTL_METHOD, value)
             } else {
-                state.copied::<P>(SLOT_SETTL_METHOD, Some(0))?
+                state.derived::<P>(SLOT_SETTL_METHOD, Some(0), rt::same)?
             }
         }
     };
@@ -1951,10 +1957,10 @@ fn decode_instrument_snapshot_bond<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0x7u64;
     let value = if map & (1 << 31) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_COUPON_RATE, value)
     } else {
-        state.copied_decimal_optional(SLOT_COUPON_RATE, None)
+        state.copied_decimal(SLOT_COUPON_RATE, None)
     };
     if let Some(value) = value {
         out.coupon_rate = value;
@@ -1962,10 +1968,10 @@ fn decode_instrument_snapshot_bond<'b, K: CpuKernel, P: Past>(
         present0 &= !0x1;
     }
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<P>(SLOT_ISSUE_DATE, value)
     } else {
-        state.copied_optional::<P>(SLOT_ISSUE_DATE, None)
+        state.derived::<P>(SLOT_ISSUE_DATE, None, rt::same)
     };
     if let Some(value) = value {
         out.issue_date = value as u32;
@@ -1973,10 +1979,10 @@ fn decode_instrument_snapshot_bond<'b, K: CpuKernel, P: Past>(
         present0 &= !0x2;
     }
     let value = if map & (1 << 29) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_ISSUER_NAME, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_ISSUER_NAME, None, x)?
+        state.copied_text::<P>(SLOT_ISSUER_NAME, None, x)?
     };
     if let Some(value) = value {
         out.issuer_name = value;
@@ -2013,13 +2019,13 @@ fn decode_instrument_snapshot_settlement_info<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
-    let value = if map & (1 << 31) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 2 };
+    let value = if map & (1 << 31) != 0 { c.unsigned::<0xffffffff>(x)? } else { 2 };
     out.settl_period = value as u32;
     let value = if map & (1 << 30) != 0 {
-        let text = c.ascii_nullable(x)?;
+        let text = c.ascii::<true>(x)?;
         state.assign_text_or_empty::<P>(SLOT_SETTL_CURRENCY, text, x)
     } else {
-        state.copied_text_optional::<P>(SLOT_SETTL_CURRENCY, None, x)?
+        state.copied_text::<P>(SLOT_SETTL_CURRENCY, None, x)?
     };
     if let Some(value) = value {
         out.settl_currency = value;
@@ -2064,14 +2070,14 @@ fn decode_instrument_snapshot_market_segments_instrument_rules<
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_RULE_KIND, value)
     } else {
-        state.copied::<P>(SLOT_RULE_KIND, None)?
+        state.derived::<P>(SLOT_RULE_KIND, None, rt::same)?
     };
     out.rule_kind = value as u32;
     let value = if map & (1 << 30) != 0 {
-        c.decimal_nullable(x)?
+        c.decimal::<true>(x)?
     } else {
         Some(Decimal {
             mantissa: 0,
@@ -2105,24 +2111,24 @@ impl DecodeSegment for InstrumentSnapshotMarketSegments {
         let map = (map >> 32) as u32;
         let mut present0 = 0x3u64;
         let value = if map & (1 << 31) != 0 {
-            let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+            let value = c.unsigned_varied::<0xffffffff>(x)?;
             state.assign::<Unknown>(SLOT_INSTRUMENT_SEGMENT_ID, value)
         } else {
-            state.copied::<Unknown>(SLOT_INSTRUMENT_SEGMENT_ID, None)?
+            state.derived::<Unknown>(SLOT_INSTRUMENT_SEGMENT_ID, None, rt::same)?
         };
         out.instrument_segment_id = value as u32;
         let value = if map & (1 << 30) != 0 {
-            let text = c.ascii_nullable(x)?;
+            let text = c.ascii::<true>(x)?;
             state.assign_text_or_empty::<Unknown>(SLOT_INSTRUMENT_SEGMENT_KEY, text, x)
         } else {
-            state.copied_text_optional::<Unknown>(SLOT_INSTRUMENT_SEGMENT_KEY, None, x)?
+            state.copied_text::<Unknown>(SLOT_INSTRUMENT_SEGMENT_KEY, None, x)?
         };
         if let Some(value) = value {
             out.instrument_segment_key = value;
         } else {
             present0 &= !0x1;
         }
-        let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let count = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.instrument_rules.prepare(count, &mut x.growth)? {
@@ -2174,14 +2180,14 @@ fn decode_instrument_snapshot_legs<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
     let value = if map & (1 << 31) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_LEG_SYMBOL, value)
     } else {
-        state.copied::<P>(SLOT_LEG_SYMBOL, None)?
+        state.derived::<P>(SLOT_LEG_SYMBOL, None, rt::same)?
     };
     out.leg_symbol = value as u32;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state.added::<P>(SLOT_LEG_SECURITY_ID, 0, delta, rt::add_signed::<64>)?
     };
     out.leg_security_id = value as i64;
@@ -2192,23 +2198,26 @@ fn decode_instrument_snapshot_legs<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 30 & 1) as u8, state, SLOT_LEG_SIDE, Some(1), |value| value)
+        >((map >> 30 & 1) as u8, state, SLOT_LEG_SIDE, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 30) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_LEG_SIDE, value)
             } else {
-                state.copied::<P>(SLOT_LEG_SIDE, Some(1))?
+                state.derived::<P>(SLOT_LEG_SIDE, Some(1), rt::same)?
             }
         }
     };
     out.leg_side = value as u32;
-    let value = if map & (1 << 29) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 29) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
     out.leg_ratio_qty = value as u32;
     let value = state
-        .delta_decimal_optional(
+        .delta_decimal::<
+            true,
+            _,
+        >(
             SLOT_LEG_PRICE,
             Decimal {
                 mantissa: 0,
@@ -2264,30 +2273,30 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
     let map = (map >> 32) as u32;
     let mut present0 = 0x1ffu64;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_SENDER_COMP_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_SENDER_COMP_ID, None)?
+        state.derived::<Unknown>(SLOT_SENDER_COMP_ID, None, rt::same)?
     };
     out.sender_comp_id = value as u32;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state
             .added::<
                 Unknown,
-            >(SLOT_LAST_UPDATE_TIME, 0, delta, rt::add_unsigned::<{ max::U32 }>)?
+            >(SLOT_LAST_UPDATE_TIME, 0, delta, rt::add_unsigned::<0xffffffff>)?
     };
     out.last_update_time = value as u32;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state
             .added::<
                 Unknown,
-            >(SLOT_MARKET_SEGMENT_ID, 0, delta, rt::add_unsigned::<{ max::U32 }>)?
+            >(SLOT_MARKET_SEGMENT_ID, 0, delta, rt::add_unsigned::<0xffffffff>)?
     };
     out.market_segment_id = value as u32;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state.added::<Unknown>(SLOT_SECURITY_ID, 0, delta, rt::add_signed::<64>)?
     };
     out.security_id = value as i64;
@@ -2298,24 +2307,24 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
             _,
             _,
             _,
-        >((map >> 29 & 1) as u8, state, SLOT_SECURITY_TYPE, Some(2), |value| value)
+        >((map >> 29 & 1) as u8, state, SLOT_SECURITY_TYPE, Some(2), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 29) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<Unknown>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<Unknown>(SLOT_SECURITY_TYPE, Some(2))?
+                state.derived::<Unknown>(SLOT_SECURITY_TYPE, Some(2), rt::same)?
             }
         }
     };
     out.security_type = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied_nullable::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied_nullable::<0xffffffff>(x)?;
         state.assign_or_empty::<Unknown>(SLOT_SECURITY_SUB_TYPE, value)
     } else {
-        state.copied_optional::<Unknown>(SLOT_SECURITY_SUB_TYPE, None)
+        state.derived::<Unknown>(SLOT_SECURITY_SUB_TYPE, None, rt::same)
     };
     if let Some(value) = value {
         out.security_sub_type = value as u32;
@@ -2329,21 +2338,21 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
             _,
             _,
             _,
-        >((map >> 27 & 1) as u8, state, SLOT_PRODUCT_COMPLEX, Some(1), |value| value)
+        >((map >> 27 & 1) as u8, state, SLOT_PRODUCT_COMPLEX, Some(1), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 27) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<Unknown>(SLOT_PRODUCT_COMPLEX, value)
             } else {
-                state.copied::<Unknown>(SLOT_PRODUCT_COMPLEX, Some(1))?
+                state.derived::<Unknown>(SLOT_PRODUCT_COMPLEX, Some(1), rt::same)?
             }
         }
     };
     out.product_complex = value as u32;
     let value = state
-        .delta_text_optional(SLOT_SECURITY_DESC, Charset::Ascii, b"", &mut c, x)?;
+        .delta_text::<true, _>(SLOT_SECURITY_DESC, Charset::Ascii, b"", &mut c, x)?;
     if let Some(value) = value {
         out.security_desc = value;
     } else {
@@ -2351,10 +2360,10 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
     }
     {
         let count = if map & (1 << 26) != 0 {
-            let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+            let value = c.unsigned_varied::<0xffffffff>(x)?;
             state.assign::<Unknown>(SLOT_SECURITY_ALT_I_DS_LENGTH, value)
         } else {
-            state.copied::<Unknown>(SLOT_SECURITY_ALT_I_DS_LENGTH, None)?
+            state.derived::<Unknown>(SLOT_SECURITY_ALT_I_DS_LENGTH, None, rt::same)?
         };
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.security_alt_i_ds.prepare(count, &mut x.growth)? {
@@ -2398,10 +2407,10 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
         present0 &= !0xc;
     }
     let value = if map & (1 << 23) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_MIN_PRICE_INCREMENT, value)
     } else {
-        state.copied_decimal_optional(SLOT_MIN_PRICE_INCREMENT, None)
+        state.copied_decimal(SLOT_MIN_PRICE_INCREMENT, None)
     };
     if let Some(value) = value {
         out.min_price_increment = value;
@@ -2409,20 +2418,23 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
         present0 &= !0x10;
     }
     let value = if map & (1 << 22) != 0 {
-        let value = c.decimal_nullable(x)?;
+        let value = c.decimal::<true>(x)?;
         state.assign_decimal_or_empty(SLOT_MIN_PRICE_INCREMENT_AMOUNT, value)
     } else {
-        state.copied_decimal_optional(SLOT_MIN_PRICE_INCREMENT_AMOUNT, None)
+        state.copied_decimal(SLOT_MIN_PRICE_INCREMENT_AMOUNT, None)
     };
     if let Some(value) = value {
         out.min_price_increment_amount = value;
     } else {
         present0 &= !0x20;
     }
-    let value = if map & (1 << 21) != 0 { c.unsigned::<{ max::U32 }>(x)? } else { 1 };
+    let value = if map & (1 << 21) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
     out.security_status = value as u32;
     let value = state
-        .delta_decimal_optional(
+        .delta_decimal::<
+            true,
+            _,
+        >(
             SLOT_SETTL_PX,
             Decimal {
                 mantissa: 0,
@@ -2437,7 +2449,10 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
         present0 &= !0x40;
     }
     let value = state
-        .delta_decimal_optional(
+        .delta_decimal::<
+            true,
+            _,
+        >(
             SLOT_OPEN_INTEREST_QTY,
             Decimal {
                 mantissa: 0,
@@ -2471,7 +2486,7 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
             x.check_end(&c)?;
         }
     }
-    let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+    let count = c.unsigned_nullable::<0xffffffff>(x)?;
     if let Some(count) = count {
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.legs.prepare(count, &mut x.growth)? {
@@ -2598,20 +2613,22 @@ impl EncodeSegment for ProductSnapshotMarketSegmentRelations {
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
         if state
-            .sends_copy(
+            .sends(
                 SLOT_RELATED_MARKET_SEGMENT_ID,
                 u64::from(m.related_market_segment_id),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.related_market_segment_id))?;
         }
         if state
-            .sends_copy(
+            .sends(
                 SLOT_MARKET_SEGMENT_RELATIONSHIP,
                 u64::from(m.market_segment_relationship),
                 Some(1),
+                rt::same,
             )
         {
             first |= 1 << 5;
@@ -2637,20 +2654,13 @@ impl EncodeSegment for ProductSnapshotPriceLimits {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        if let Some(value) = Some(m.price_range_value) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
+        rt::exponent(i64::from(m.price_range_value.exponent) as u64)?;
         if state
             .sends_copy_decimal(SLOT_PRICE_RANGE_VALUE, Some(m.price_range_value), None)
         {
             first |= 1 << 6;
-            match Some(m.price_range_value) {
-                Some(value) => {
-                    o.signed(i64::from(value.exponent) as u64)?;
-                    o.signed(value.mantissa as u64)?;
-                }
-                None => return None,
-            }
+            o.signed(i64::from(m.price_range_value.exponent) as u64)?;
+            o.signed(m.price_range_value.mantissa as u64)?;
         }
         if let Some(value) = m.price_range_percentage() {
             rt::exponent(i64::from(value.exponent) as u64)?;
@@ -2665,7 +2675,7 @@ impl EncodeSegment for ProductSnapshotPriceLimits {
             first |= 1 << 5;
             match m.price_range_percentage() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
@@ -2673,7 +2683,7 @@ impl EncodeSegment for ProductSnapshotPriceLimits {
         }
         if let Some(value) = m.fast_market_percentage().map(u64::from) {
             first |= 1 << 4;
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         o.end_first(map_at, first);
         Some(o)
@@ -2695,7 +2705,7 @@ impl EncodeSegment for ProductSnapshotTickRulesTicksTickUsers {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        if state.sends_copy(SLOT_TICK_USER, u64::from(m.tick_user), None) {
+        if state.sends(SLOT_TICK_USER, u64::from(m.tick_user), None, rt::same) {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.tick_user))?;
         }
@@ -2719,66 +2729,56 @@ impl EncodeSegment for ProductSnapshotTickRulesTicks {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        if let Some(value) = Some(m.start_tick_price_range) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
-        match Some(m.start_tick_price_range) {
-            Some(value) => {
-                let base = state
-                    .decimal_base(
-                        SLOT_START_TICK_PRICE_RANGE,
-                        Decimal {
-                            mantissa: 0,
-                            exponent: 0,
-                        },
-                    )?;
-                o.signed_difference(
-                    i64::from(value.exponent) as u64,
-                    i64::from(base.exponent) as u64,
-                    false,
-                )?;
-                o.signed_difference(value.mantissa as u64, base.mantissa as u64, false)?;
-                state.assign_decimal(SLOT_START_TICK_PRICE_RANGE, value);
-            }
-            None => return None,
-        }
-        if let Some(value) = Some(m.end_tick_price_range) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
-        match Some(m.end_tick_price_range) {
-            Some(value) => {
-                let base = state
-                    .decimal_base(
-                        SLOT_END_TICK_PRICE_RANGE,
-                        Decimal {
-                            mantissa: 0,
-                            exponent: 0,
-                        },
-                    )?;
-                o.signed_difference(
-                    i64::from(value.exponent) as u64,
-                    i64::from(base.exponent) as u64,
-                    false,
-                )?;
-                o.signed_difference(value.mantissa as u64, base.mantissa as u64, false)?;
-                state.assign_decimal(SLOT_END_TICK_PRICE_RANGE, value);
-            }
-            None => return None,
-        }
-        if let Some(value) = Some(m.tick_increment) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
+        rt::exponent(i64::from(m.start_tick_price_range.exponent) as u64)?;
+        let base = state
+            .decimal_base(
+                SLOT_START_TICK_PRICE_RANGE,
+                Decimal {
+                    mantissa: 0,
+                    exponent: 0,
+                },
+            )?;
+        o.signed_difference(
+            i64::from(m.start_tick_price_range.exponent) as u64,
+            i64::from(base.exponent) as u64,
+            false,
+        )?;
+        o.signed_difference(
+            m.start_tick_price_range.mantissa as u64,
+            base.mantissa as u64,
+            false,
+        )?;
+        state.assign_decimal(SLOT_START_TICK_PRICE_RANGE, m.start_tick_price_range);
+        rt::exponent(i64::from(m.end_tick_price_range.exponent) as u64)?;
+        let base = state
+            .decimal_base(
+                SLOT_END_TICK_PRICE_RANGE,
+                Decimal {
+                    mantissa: 0,
+                    exponent: 0,
+                },
+            )?;
+        o.signed_difference(
+            i64::from(m.end_tick_price_range.exponent) as u64,
+            i64::from(base.exponent) as u64,
+            false,
+        )?;
+        o.signed_difference(
+            m.end_tick_price_range.mantissa as u64,
+            base.mantissa as u64,
+            false,
+        )?;
+        state.assign_decimal(SLOT_END_TICK_PRICE_RANGE, m.end_tick_price_range);
+        rt::exponent(i64::from(m.tick_increment.exponent) as u64)?;
         if state.sends_copy_decimal(SLOT_TICK_INCREMENT, Some(m.tick_increment), None) {
             first |= 1 << 6;
-            match Some(m.tick_increment) {
-                Some(value) => {
-                    o.signed(i64::from(value.exponent) as u64)?;
-                    o.signed(value.mantissa as u64)?;
-                }
-                None => return None,
-            }
+            o.signed(i64::from(m.tick_increment.exponent) as u64)?;
+            o.signed(m.tick_increment.mantissa as u64)?;
         }
-        o.unsigned_nullable(m.tick_users().map(|entries| entries.len() as u64))?;
+        match m.tick_users().map(|entries| entries.len() as u64) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(entries) = m.tick_users() {
             x.begin_sequence(entries.len() as u64)?;
             for entry in entries.iter() {
@@ -2809,7 +2809,7 @@ impl EncodeSegment for ProductSnapshotTickRules {
             first |= 1 << 6;
             o.ascii(m.tick_rule_id, false, arena, x)?;
         }
-        if state.sends_copy(SLOT_TICKS_LENGTH, m.ticks.len() as u64, None) {
+        if state.sends(SLOT_TICKS_LENGTH, m.ticks.len() as u64, None, rt::same) {
             first |= 1 << 5;
             o.unsigned_varied(m.ticks.len() as u64)?;
         }
@@ -2865,42 +2865,32 @@ fn encode_product_snapshot_fields<'o, K: CpuKernel>(
     map |= u64::from(m.price_limits().is_some()) << 1;
     map
         |= u64::from(
-            state.sends_copy(SLOT_TICK_RULES_LENGTH, m.tick_rules.len() as u64, None),
+            state
+                .sends(SLOT_TICK_RULES_LENGTH, m.tick_rules.len() as u64, None, rt::same),
         );
     let map_at = o.begin_behind::<2>(map << 55)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(20)?;
     }
-    if state.sends_copy(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None) {
+    if state.sends(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None, rt::same) {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sender_comp_id))?;
     }
-    {
-        let value = u64::from(m.last_update_time);
-        let base = state.base::<Unknown>(SLOT_LAST_UPDATE_TIME, 0)?;
-        o.unsigned_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_LAST_UPDATE_TIME, value);
-    }
-    {
-        let value = u64::from(m.market_segment_id);
-        let base = state.base::<Unknown>(SLOT_MARKET_SEGMENT_ID, 0)?;
-        o.unsigned_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, value);
-    }
-    match Some(m.market_segment) {
-        Some(text) => {
-            let base = state.text_base(SLOT_MARKET_SEGMENT, b"")?;
-            o.text_delta(text.bytes(arena), base, Charset::Ascii, false, x)?;
-            state.keep_encoded(SLOT_MARKET_SEGMENT, Some(text), arena);
-        }
-        None => return None,
-    }
+    let base = state.base::<Unknown>(SLOT_LAST_UPDATE_TIME, 0)?;
+    o.unsigned_difference(u64::from(m.last_update_time), base, false)?;
+    state.assign::<Unknown>(SLOT_LAST_UPDATE_TIME, u64::from(m.last_update_time));
+    let base = state.base::<Unknown>(SLOT_MARKET_SEGMENT_ID, 0)?;
+    o.unsigned_difference(u64::from(m.market_segment_id), base, false)?;
+    state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id));
+    let base = state.text_base(SLOT_MARKET_SEGMENT, b"")?;
+    o.text_delta(m.market_segment.bytes(arena), base, Charset::Ascii, false, x)?;
+    state.keep_encoded(SLOT_MARKET_SEGMENT, Some(m.market_segment), arena);
     match m.market_segment_desc() {
-        Some(text) => {
+        Some(value) => {
             let base = state.text_base(SLOT_MARKET_SEGMENT_DESC, b"")?;
-            o.text_delta(text.bytes(arena), base, Charset::Ascii, true, x)?;
-            state.keep_encoded(SLOT_MARKET_SEGMENT_DESC, Some(text), arena);
+            o.text_delta(value.bytes(arena), base, Charset::Ascii, true, x)?;
+            state.keep_encoded(SLOT_MARKET_SEGMENT_DESC, Some(value), arena);
         }
         None => o.null()?,
     }
@@ -2916,14 +2906,18 @@ fn encode_product_snapshot_fields<'o, K: CpuKernel>(
         o.ascii(m.market_segment_symbol, false, arena, x)?;
     }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_PARENT_MKT_SEGM_ID,
             m.parent_mkt_segm_id().map(u64::from),
             None,
+            rt::same,
         )
     {
         first |= 1 << 3;
-        o.unsigned_nullable(m.parent_mkt_segm_id().map(u64::from))?;
+        match m.parent_mkt_segm_id().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
     if state
         .sends_copy_short(
@@ -2940,13 +2934,14 @@ fn encode_product_snapshot_fields<'o, K: CpuKernel>(
         first |= 1 << 1;
         o.unsigned(u64::from(m.market_segment_status))?;
     }
-    if state.sends_copy(SLOT_US_FIRM_FLAG, u64::from(m.us_firm_flag), Some(0)) {
+    if state.sends(SLOT_US_FIRM_FLAG, u64::from(m.us_firm_flag), Some(0), rt::same) {
         first |= 1 << 0;
         o.unsigned_varied(u64::from(m.us_firm_flag))?;
     }
-    o.unsigned_nullable(
-        m.market_segment_relations().map(|entries| entries.len() as u64),
-    )?;
+    match m.market_segment_relations().map(|entries| entries.len() as u64) {
+        Some(value) => o.unsigned_nullable(value)?,
+        None => o.null()?,
+    }
     if let Some(entries) = m.market_segment_relations() {
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {
@@ -2985,19 +2980,15 @@ impl EncodeSegment for InstrumentSnapshotSecurityAltIDs {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        match Some(m.security_alt_id) {
-            Some(text) => {
-                let base = state.text_base(SLOT_SECURITY_ALT_ID, b"")?;
-                o.text_delta(text.bytes(arena), base, Charset::Ascii, false, x)?;
-                state.keep_encoded(SLOT_SECURITY_ALT_ID, Some(text), arena);
-            }
-            None => return None,
-        }
+        let base = state.text_base(SLOT_SECURITY_ALT_ID, b"")?;
+        o.text_delta(m.security_alt_id.bytes(arena), base, Charset::Ascii, false, x)?;
+        state.keep_encoded(SLOT_SECURITY_ALT_ID, Some(m.security_alt_id), arena);
         if state
-            .sends_copy(
+            .sends(
                 SLOT_SECURITY_ALT_ID_SOURCE,
                 u64::from(m.security_alt_id_source),
                 Some(1),
+                rt::same,
             )
         {
             first |= 1 << 6;
@@ -3024,20 +3015,29 @@ impl EncodeSegment for InstrumentSnapshotDerivative {
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MATURITY_MONTH_YEAR, u64::from(m.maturity_month_year), None)
+            .sends(
+                SLOT_MATURITY_MONTH_YEAR,
+                u64::from(m.maturity_month_year),
+                None,
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.maturity_month_year))?;
         }
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MATURITY_DATE,
                 m.maturity_date().map(u64::from),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 5;
-            o.unsigned_nullable(m.maturity_date().map(u64::from))?;
+            match m.maturity_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if let Some(value) = m.strike_price() {
             rt::exponent(i64::from(value.exponent) as u64)?;
@@ -3063,18 +3063,27 @@ impl EncodeSegment for InstrumentSnapshotDerivative {
             None => o.null()?,
         }
         if state
-            .sends_copy_optional(SLOT_PUT_OR_CALL, m.put_or_call().map(u64::from), None)
+            .sends_optional(
+                SLOT_PUT_OR_CALL,
+                m.put_or_call().map(u64::from),
+                None,
+                rt::same,
+            )
         {
             first |= 1 << 4;
-            o.unsigned_nullable(m.put_or_call().map(u64::from))?;
+            match m.put_or_call().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.opt_attribute().map(u64::from) != Some(0) {
             first |= 1 << 3;
-            o.unsigned_nullable(m.opt_attribute().map(u64::from))?;
+            match m.opt_attribute().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
-        if let Some(value) = Some(m.contract_multiplier) {
-            rt::exponent(i64::from(value.exponent) as u64)?;
-        }
+        rt::exponent(i64::from(m.contract_multiplier.exponent) as u64)?;
         if state
             .sends_copy_decimal(
                 SLOT_CONTRACT_MULTIPLIER,
@@ -3086,15 +3095,10 @@ impl EncodeSegment for InstrumentSnapshotDerivative {
             )
         {
             first |= 1 << 2;
-            match Some(m.contract_multiplier) {
-                Some(value) => {
-                    o.signed(i64::from(value.exponent) as u64)?;
-                    o.signed(value.mantissa as u64)?;
-                }
-                None => return None,
-            }
+            o.signed(i64::from(m.contract_multiplier.exponent) as u64)?;
+            o.signed(m.contract_multiplier.mantissa as u64)?;
         }
-        if state.sends_copy(SLOT_SETTL_METHOD, u64::from(m.settl_method), Some(0)) {
+        if state.sends(SLOT_SETTL_METHOD, u64::from(m.settl_method), Some(0), rt::same) {
             first |= 1 << 1;
             o.unsigned_varied(u64::from(m.settl_method))?;
         }
@@ -3125,21 +3129,32 @@ impl EncodeSegment for InstrumentSnapshotBond {
             first |= 1 << 6;
             match m.coupon_rate() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
             }
         }
         if state
-            .sends_copy_optional(SLOT_ISSUE_DATE, m.issue_date().map(u64::from), None)
+            .sends_optional(
+                SLOT_ISSUE_DATE,
+                m.issue_date().map(u64::from),
+                None,
+                rt::same,
+            )
         {
             first |= 1 << 5;
-            o.unsigned_nullable(m.issue_date().map(u64::from))?;
+            match m.issue_date().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if state.sends_copy_short(SLOT_ISSUER_NAME, m.issuer_name(), None, arena) {
             first |= 1 << 4;
-            o.ascii_nullable(m.issuer_name(), arena, x)?;
+            match m.issuer_name() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -3167,7 +3182,10 @@ impl EncodeSegment for InstrumentSnapshotSettlementInfo {
         }
         if state.sends_copy_short(SLOT_SETTL_CURRENCY, m.settl_currency(), None, arena) {
             first |= 1 << 5;
-            o.ascii_nullable(m.settl_currency(), arena, x)?;
+            match m.settl_currency() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -3189,7 +3207,7 @@ impl EncodeSegment for InstrumentSnapshotMarketSegmentsInstrumentRules {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        if state.sends_copy(SLOT_RULE_KIND, u64::from(m.rule_kind), None) {
+        if state.sends(SLOT_RULE_KIND, u64::from(m.rule_kind), None, rt::same) {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.rule_kind))?;
         }
@@ -3205,7 +3223,7 @@ impl EncodeSegment for InstrumentSnapshotMarketSegmentsInstrumentRules {
             first |= 1 << 5;
             match m.rule_value() {
                 Some(value) => {
-                    o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                    o.signed_nullable(i64::from(value.exponent) as u64)?;
                     o.signed(value.mantissa as u64)?;
                 }
                 None => o.null()?,
@@ -3232,10 +3250,11 @@ impl EncodeSegment for InstrumentSnapshotMarketSegments {
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
         if state
-            .sends_copy(
+            .sends(
                 SLOT_INSTRUMENT_SEGMENT_ID,
                 u64::from(m.instrument_segment_id),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 6;
@@ -3250,9 +3269,15 @@ impl EncodeSegment for InstrumentSnapshotMarketSegments {
             )
         {
             first |= 1 << 5;
-            o.ascii_nullable(m.instrument_segment_key(), arena, x)?;
+            match m.instrument_segment_key() {
+                Some(value) => o.ascii(value, true, arena, x)?,
+                None => o.null()?,
+            }
         }
-        o.unsigned_nullable(m.instrument_rules().map(|entries| entries.len() as u64))?;
+        match m.instrument_rules().map(|entries| entries.len() as u64) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(entries) = m.instrument_rules() {
             x.begin_sequence(entries.len() as u64)?;
             for entry in entries.iter() {
@@ -3279,17 +3304,14 @@ impl EncodeSegment for InstrumentSnapshotLegs {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
-        if state.sends_copy(SLOT_LEG_SYMBOL, u64::from(m.leg_symbol), None) {
+        if state.sends(SLOT_LEG_SYMBOL, u64::from(m.leg_symbol), None, rt::same) {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.leg_symbol))?;
         }
-        {
-            let value = m.leg_security_id as u64;
-            let base = state.base::<Unknown>(SLOT_LEG_SECURITY_ID, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_LEG_SECURITY_ID, value);
-        }
-        if state.sends_copy(SLOT_LEG_SIDE, u64::from(m.leg_side), Some(1)) {
+        let base = state.base::<Unknown>(SLOT_LEG_SECURITY_ID, 0)?;
+        o.signed_difference(m.leg_security_id as u64, base, false)?;
+        state.assign::<Unknown>(SLOT_LEG_SECURITY_ID, m.leg_security_id as u64);
+        if state.sends(SLOT_LEG_SIDE, u64::from(m.leg_side), Some(1), rt::same) {
             first |= 1 << 5;
             o.unsigned_varied(u64::from(m.leg_side))?;
         }
@@ -3393,59 +3415,56 @@ fn encode_instrument_snapshot_fields<'o, K: CpuKernel>(
     if is_named {
         o.unsigned(22)?;
     }
-    if state.sends_copy(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None) {
+    if state.sends(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None, rt::same) {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sender_comp_id))?;
     }
-    {
-        let value = u64::from(m.last_update_time);
-        let base = state.base::<Unknown>(SLOT_LAST_UPDATE_TIME, 0)?;
-        o.unsigned_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_LAST_UPDATE_TIME, value);
-    }
-    {
-        let value = u64::from(m.market_segment_id);
-        let base = state.base::<Unknown>(SLOT_MARKET_SEGMENT_ID, 0)?;
-        o.unsigned_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, value);
-    }
-    {
-        let value = m.security_id as u64;
-        let base = state.base::<Unknown>(SLOT_SECURITY_ID, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_SECURITY_ID, value);
-    }
-    if state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), Some(2)) {
+    let base = state.base::<Unknown>(SLOT_LAST_UPDATE_TIME, 0)?;
+    o.unsigned_difference(u64::from(m.last_update_time), base, false)?;
+    state.assign::<Unknown>(SLOT_LAST_UPDATE_TIME, u64::from(m.last_update_time));
+    let base = state.base::<Unknown>(SLOT_MARKET_SEGMENT_ID, 0)?;
+    o.unsigned_difference(u64::from(m.market_segment_id), base, false)?;
+    state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id));
+    let base = state.base::<Unknown>(SLOT_SECURITY_ID, 0)?;
+    o.signed_difference(m.security_id as u64, base, false)?;
+    state.assign::<Unknown>(SLOT_SECURITY_ID, m.security_id as u64);
+    if state.sends(SLOT_SECURITY_TYPE, u64::from(m.security_type), Some(2), rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.security_type))?;
     }
     if state
-        .sends_copy_optional(
+        .sends_optional(
             SLOT_SECURITY_SUB_TYPE,
             m.security_sub_type().map(u64::from),
             None,
+            rt::same,
         )
     {
         first |= 1 << 3;
-        o.unsigned_nullable(m.security_sub_type().map(u64::from))?;
+        match m.security_sub_type().map(u64::from) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
     }
-    if state.sends_copy(SLOT_PRODUCT_COMPLEX, u64::from(m.product_complex), Some(1)) {
+    if state.sends(SLOT_PRODUCT_COMPLEX, u64::from(m.product_complex), Some(1), rt::same)
+    {
         first |= 1 << 2;
         o.unsigned_varied(u64::from(m.product_complex))?;
     }
     match m.security_desc() {
-        Some(text) => {
+        Some(value) => {
             let base = state.text_base(SLOT_SECURITY_DESC, b"")?;
-            o.text_delta(text.bytes(arena), base, Charset::Ascii, true, x)?;
-            state.keep_encoded(SLOT_SECURITY_DESC, Some(text), arena);
+            o.text_delta(value.bytes(arena), base, Charset::Ascii, true, x)?;
+            state.keep_encoded(SLOT_SECURITY_DESC, Some(value), arena);
         }
         None => o.null()?,
     }
     if state
-        .sends_copy(
+        .sends(
             SLOT_SECURITY_ALT_I_DS_LENGTH,
             m.security_alt_i_ds.len() as u64,
             None,
+            rt::same,
         )
     {
         first |= 1 << 1;
@@ -3468,7 +3487,7 @@ fn encode_instrument_snapshot_fields<'o, K: CpuKernel>(
     if map & (1 << 2) != 0 {
         match m.min_price_increment() {
             Some(value) => {
-                o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                o.signed_nullable(i64::from(value.exponent) as u64)?;
                 o.signed(value.mantissa as u64)?;
             }
             None => o.null()?,
@@ -3477,7 +3496,7 @@ fn encode_instrument_snapshot_fields<'o, K: CpuKernel>(
     if map & (1 << 1) != 0 {
         match m.min_price_increment_amount() {
             Some(value) => {
-                o.signed_nullable(Some(i64::from(value.exponent) as u64))?;
+                o.signed_nullable(i64::from(value.exponent) as u64)?;
                 o.signed(value.mantissa as u64)?;
             }
             None => o.null()?,
@@ -3543,7 +3562,10 @@ fn encode_instrument_snapshot_fields<'o, K: CpuKernel>(
             o = o.encode(entry, arena, state, x)?;
         }
     }
-    o.unsigned_nullable(m.legs().map(|entries| entries.len() as u64))?;
+    match m.legs().map(|entries| entries.len() as u64) {
+        Some(value) => o.unsigned_nullable(value)?,
+        None => o.null()?,
+    }
     if let Some(entries) = m.legs() {
         x.begin_sequence(entries.len() as u64)?;
         for entry in entries.iter() {

@@ -3,7 +3,7 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -426,7 +426,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(72) if x.is_enabled(0) => {
@@ -536,10 +536,10 @@ fn decode_packet_header_fields<'b, K: CpuKernel>(
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
-    let value = c.unsigned::<{ max::U32 }>(x)?;
+    let value = c.unsigned::<0xffffffff>(x)?;
     out.partition_id = value as u32;
-    out.packet_seq_num = c.vector(Charset::Bytes, x)?;
-    out.packet_sending_time = c.vector(Charset::Bytes, x)?;
+    out.packet_seq_num = c.vector::<false>(Charset::Bytes, x)??;
+    out.packet_sending_time = c.vector::<false>(Charset::Bytes, x)??;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
@@ -619,7 +619,7 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past
     let map = (map >> 32) as u32;
     let mut present0 = 0x3u64;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state.added::<P>(SLOT_AGGRESSOR_TIME, 0, delta, rt::add_signed::<64>)?
     };
     out.aggressor_time = value as i64;
@@ -630,21 +630,24 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past
             _,
             _,
             _,
-        >((map >> 31 & 1) as u8, state, SLOT_AGGRESSOR_SIDE, Some(0), |value| value)
+        >((map >> 31 & 1) as u8, state, SLOT_AGGRESSOR_SIDE, Some(0), rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 31) != 0 {
-                let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                let value = c.unsigned_varied::<0xffffffff>(x)?;
                 state.assign::<P>(SLOT_AGGRESSOR_SIDE, value)
             } else {
-                state.copied::<P>(SLOT_AGGRESSOR_SIDE, Some(0))?
+                state.derived::<P>(SLOT_AGGRESSOR_SIDE, Some(0), rt::same)?
             }
         }
     };
     out.aggressor_side = value as u32;
     let value = state
-        .delta_decimal_optional(
+        .delta_decimal::<
+            true,
+            _,
+        >(
             SLOT_TRADE_VOLUME,
             Decimal {
                 mantissa: 0,
@@ -670,19 +673,19 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past
             state,
             SLOT_MD_ENTRY_ID,
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         Some(value) => Some(value),
         None => {
             if map & (1 << 30) != 0 {
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 state.assign_or_empty::<P>(SLOT_MD_ENTRY_ID, value)
             } else {
                 state
-                    .incremented_optional::<
+                    .derived::<
                         P,
-                    >(SLOT_MD_ENTRY_ID, None, rt::next_unsigned::<{ max::U32 }>)
+                    >(SLOT_MD_ENTRY_ID, None, rt::next_unsigned::<0xffffffff>)
             }
         }
     };
@@ -719,21 +722,15 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
                 _,
                 _,
                 _,
-            >(
-                (map >> 31 & 1) as u8,
-                state,
-                SLOT_MD_UPDATE_ACTION,
-                Some(1),
-                |value| value,
-            )
+            >((map >> 31 & 1) as u8, state, SLOT_MD_UPDATE_ACTION, Some(1), rt::same)
         {
             Some(value) => value,
             None => {
                 if map & (1 << 31) != 0 {
-                    let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_varied::<0xffffffff>(x)?;
                     state.assign::<Unknown>(SLOT_MD_UPDATE_ACTION, value)
                 } else {
-                    state.copied::<Unknown>(SLOT_MD_UPDATE_ACTION, Some(1))?
+                    state.derived::<Unknown>(SLOT_MD_UPDATE_ACTION, Some(1), rt::same)?
                 }
             }
         };
@@ -745,22 +742,22 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
                 _,
                 _,
                 _,
-            >((map >> 30 & 1) as u8, state, SLOT_MD_ENTRY_TYPE, Some(0), |value| value)
+            >((map >> 30 & 1) as u8, state, SLOT_MD_ENTRY_TYPE, Some(0), rt::same)
         {
             Some(value) => value,
             None => {
                 if map & (1 << 30) != 0 {
-                    let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+                    let value = c.unsigned_varied::<0xffffffff>(x)?;
                     state.assign::<Unknown>(SLOT_MD_ENTRY_TYPE, value)
                 } else {
-                    state.copied::<Unknown>(SLOT_MD_ENTRY_TYPE, Some(0))?
+                    state.derived::<Unknown>(SLOT_MD_ENTRY_TYPE, Some(0), rt::same)?
                 }
             }
         };
         out.md_entry_type = value as u32;
         if map & (1 << 29) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.md_price_level = value as u32;
             } else {
@@ -773,11 +770,14 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             let value = c.signed::<64>(x)?;
             state.assign::<Unknown>(SLOT_SECURITY_ID, value)
         } else {
-            state.copied::<Unknown>(SLOT_SECURITY_ID, None)?
+            state.derived::<Unknown>(SLOT_SECURITY_ID, None, rt::same)?
         };
         out.security_id = value as i64;
         let value = state
-            .delta_decimal_optional(
+            .delta_decimal::<
+                true,
+                _,
+            >(
                 SLOT_MD_ENTRY_PX,
                 Decimal {
                     mantissa: 0,
@@ -792,7 +792,10 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             present0 &= !0x2;
         }
         let value = state
-            .delta_decimal_optional(
+            .delta_decimal::<
+                true,
+                _,
+            >(
                 SLOT_MD_ENTRY_SIZE,
                 Decimal {
                     mantissa: 0,
@@ -808,7 +811,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
         }
         if map & (1 << 27) != 0 {
             rt::seldom();
-            let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+            let value = c.unsigned_nullable::<0xffffffff>(x)?;
             if let Some(value) = value {
                 out.number_of_orders = value as u32;
             } else {
@@ -821,7 +824,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             let value = c.signed_nullable::<64>(x)?;
             state.assign_or_empty::<Unknown>(SLOT_MD_ENTRY_TIME, value)
         } else {
-            state.copied_optional::<Unknown>(SLOT_MD_ENTRY_TIME, None)
+            state.derived::<Unknown>(SLOT_MD_ENTRY_TIME, None, rt::same)
         };
         if let Some(value) = value {
             out.md_entry_time = value as i64;
@@ -846,7 +849,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             }
             if map & (1 << 24) != 0 {
                 rt::seldom();
-                let value = c.unsigned_nullable::<{ max::U64 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffffffffffff>(x)?;
                 if let Some(value) = value {
                     out.trade_condition = value;
                 } else {
@@ -857,7 +860,7 @@ impl DecodeSegment for DepthIncrementalMdIncGrp {
             }
             if map & (1 << 23) != 0 {
                 rt::seldom();
-                let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
+                let value = c.unsigned_nullable::<0xffffffff>(x)?;
                 if let Some(value) = value {
                     out.tick_direction = value as u32;
                 } else {
@@ -911,35 +914,31 @@ fn decode_depth_incremental_fields<'b, K: CpuKernel>(
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_MESSAGE_NUMBER, value)
     } else {
         state
-            .incremented::<
+            .derived::<
                 Unknown,
-            >(SLOT_MESSAGE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+            >(SLOT_MESSAGE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.message_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_SENDER_COMP_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_SENDER_COMP_ID, None)?
+        state.derived::<Unknown>(SLOT_SENDER_COMP_ID, None, rt::same)?
     };
     out.sender_comp_id = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_MARKET_SEGMENT_ID, value)
     } else {
-        state.copied::<Unknown>(SLOT_MARKET_SEGMENT_ID, None)?
+        state.derived::<Unknown>(SLOT_MARKET_SEGMENT_ID, None, rt::same)?
     };
     out.market_segment_id = value as u32;
     {
-        let count = if map & (1 << 27) != 0 {
-            c.unsigned::<{ max::U32 }>(x)?
-        } else {
-            1
-        };
+        let count = if map & (1 << 27) != 0 { c.unsigned::<0xffffffff>(x)? } else { 1 };
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_inc_grp.prepare(count, &mut x.growth)? {
             c = c.decode::<DepthIncrementalMdIncGrp>((), state, entry, x)?;
@@ -1056,13 +1055,12 @@ impl EncodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
         let mut first = 0u8;
+        let base = state.base::<Unknown>(SLOT_AGGRESSOR_TIME, 0)?;
+        o.signed_difference(m.aggressor_time as u64, base, false)?;
+        state.assign::<Unknown>(SLOT_AGGRESSOR_TIME, m.aggressor_time as u64);
+        if state
+            .sends(SLOT_AGGRESSOR_SIDE, u64::from(m.aggressor_side), Some(0), rt::same)
         {
-            let value = m.aggressor_time as u64;
-            let base = state.base::<Unknown>(SLOT_AGGRESSOR_TIME, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_AGGRESSOR_TIME, value);
-        }
-        if state.sends_copy(SLOT_AGGRESSOR_SIDE, u64::from(m.aggressor_side), Some(0)) {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.aggressor_side))?;
         }
@@ -1090,15 +1088,18 @@ impl EncodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
             None => o.null()?,
         }
         if state
-            .sends_increment_optional(
+            .sends_optional(
                 SLOT_MD_ENTRY_ID,
                 m.md_entry_id().map(u64::from),
                 None,
-                rt::next_unsigned::<{ max::U32 }>,
+                rt::next_unsigned::<0xffffffff>,
             )
         {
             first |= 1 << 5;
-            o.unsigned_nullable(m.md_entry_id().map(u64::from))?;
+            match m.md_entry_id().map(u64::from) {
+                Some(value) => o.unsigned_nullable(value)?,
+                None => o.null()?,
+            }
         }
         o.end_first(map_at, first);
         Some(o)
@@ -1124,20 +1125,26 @@ impl EncodeSegment for DepthIncrementalMdIncGrp {
         let map_at = o.begin_behind::<2>(map << 55)?;
         let mut first = 0u8;
         if state
-            .sends_copy(SLOT_MD_UPDATE_ACTION, u64::from(m.md_update_action), Some(1))
+            .sends(
+                SLOT_MD_UPDATE_ACTION,
+                u64::from(m.md_update_action),
+                Some(1),
+                rt::same,
+            )
         {
             first |= 1 << 6;
             o.unsigned_varied(u64::from(m.md_update_action))?;
         }
-        if state.sends_copy(SLOT_MD_ENTRY_TYPE, u64::from(m.md_entry_type), Some(0)) {
+        if state.sends(SLOT_MD_ENTRY_TYPE, u64::from(m.md_entry_type), Some(0), rt::same)
+        {
             first |= 1 << 5;
             o.unsigned_varied(u64::from(m.md_entry_type))?;
         }
         if let Some(value) = m.md_price_level().map(u64::from) {
             first |= 1 << 4;
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
-        if state.sends_copy(SLOT_SECURITY_ID, m.security_id as u64, None) {
+        if state.sends(SLOT_SECURITY_ID, m.security_id as u64, None, rt::same) {
             first |= 1 << 3;
             o.signed(m.security_id as u64)?;
         }
@@ -1189,27 +1196,31 @@ impl EncodeSegment for DepthIncrementalMdIncGrp {
         }
         if let Some(value) = m.number_of_orders().map(u64::from) {
             first |= 1 << 2;
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if state
-            .sends_copy_optional(
+            .sends_optional(
                 SLOT_MD_ENTRY_TIME,
                 m.md_entry_time().map(|value| value as u64),
                 None,
+                rt::same,
             )
         {
             first |= 1 << 1;
-            o.signed_nullable(m.md_entry_time().map(|value| value as u64))?;
+            match m.md_entry_time().map(|value| value as u64) {
+                Some(value) => o.signed_nullable(value)?,
+                None => o.null()?,
+            }
         }
         if m.trade_entry_grp().is_some() {
             first |= 1 << 0;
             o = o.encode(&m.trade_entry_grp, arena, state, x)?;
         }
         if let Some(value) = m.trade_condition() {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         if let Some(value) = m.tick_direction().map(u64::from) {
-            o.unsigned_nullable(Some(value))?;
+            o.unsigned_nullable(value)?;
         }
         o.end_first(map_at, first);
         Some(o)
@@ -1258,21 +1269,23 @@ fn encode_depth_incremental_fields<'o, K: CpuKernel>(
         o.unsigned(34)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_MESSAGE_NUMBER,
             u64::from(m.message_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.message_number))?;
     }
-    if state.sends_copy(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None) {
+    if state.sends(SLOT_SENDER_COMP_ID, u64::from(m.sender_comp_id), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.sender_comp_id))?;
     }
-    if state.sends_copy(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id), None) {
+    if state
+        .sends(SLOT_MARKET_SEGMENT_ID, u64::from(m.market_segment_id), None, rt::same)
+    {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.market_segment_id))?;
     }

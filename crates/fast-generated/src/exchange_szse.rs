@@ -3,7 +3,7 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -379,7 +379,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(111) if x.is_enabled(0) => {
@@ -463,18 +463,18 @@ impl DecodeSegment for SnapshotMdEntries {
     ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let mut present0 = 0x3u64;
-        out.md_entry_type = c.ascii(x)?;
+        out.md_entry_type = c.ascii::<false>(x)??;
         let value = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<Unknown>(SLOT_MD_ENTRY_PX, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_px = value as i64;
         let value = {
-            let delta = c.signed_word(x)?;
+            let delta = c.delta::<false>(x)??;
             state.added::<Unknown>(SLOT_MD_ENTRY_SIZE, 0, delta, rt::add_signed::<64>)?
         };
         out.md_entry_size = value as i64;
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         out.md_price_level = value as u32;
         let value = c.signed_nullable::<64>(x)?;
         if let Some(value) = value {
@@ -482,7 +482,7 @@ impl DecodeSegment for SnapshotMdEntries {
         } else {
             present0 &= !0x1;
         }
-        let count = c.unsigned_nullable::<{ max::U32 }>(x)?;
+        let count = c.unsigned_nullable::<0xffffffff>(x)?;
         if let Some(count) = count {
             let count = x.begin_sequence_of_bytes(count, &c)?;
             for entry in out.orders.prepare(count, &mut x.growth)? {
@@ -538,14 +538,14 @@ fn decode_snapshot_fields<'b, K: CpuKernel>(
         let value = c.signed::<64>(x)?;
         state.assign::<Unknown>(SLOT_ORIG_TIME, value)
     } else {
-        state.copied::<Unknown>(SLOT_ORIG_TIME, None)?
+        state.derived::<Unknown>(SLOT_ORIG_TIME, None, rt::same)?
     };
     out.orig_time = value as i64;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<Unknown>(SLOT_CHANNEL_NO, value)
     } else {
-        state.copied::<Unknown>(SLOT_CHANNEL_NO, None)?
+        state.derived::<Unknown>(SLOT_CHANNEL_NO, None, rt::same)?
     };
     out.channel_no = value as u32;
     out.md_stream_id = match c
@@ -559,14 +559,14 @@ fn decode_snapshot_fields<'b, K: CpuKernel>(
         Some(text) => text,
         None => {
             if map & (1 << 28) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<Unknown>(SLOT_MD_STREAM_ID, text, x)
             } else {
-                state.copied_text::<Unknown>(SLOT_MD_STREAM_ID, None, x)?
+                state.copied_text::<Unknown>(SLOT_MD_STREAM_ID, None, x)??
             }
         }
     };
-    out.security_id = c.ascii(x)?;
+    out.security_id = c.ascii::<false>(x)??;
     out.security_id_source = match c
         .quick_ascii::<
             Unknown,
@@ -578,14 +578,14 @@ fn decode_snapshot_fields<'b, K: CpuKernel>(
         Some(text) => text,
         None => {
             if map & (1 << 27) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<Unknown>(SLOT_SECURITY_ID_SOURCE, text, x)
             } else {
-                state.copied_text::<Unknown>(SLOT_SECURITY_ID_SOURCE, None, x)?
+                state.copied_text::<Unknown>(SLOT_SECURITY_ID_SOURCE, None, x)??
             }
         }
     };
-    out.trading_phase_code = c.ascii(x)?;
+    out.trading_phase_code = c.ascii::<false>(x)??;
     let value = c.signed::<64>(x)?;
     out.prev_close_px = value as i64;
     let value = c.signed::<64>(x)?;
@@ -595,7 +595,7 @@ fn decode_snapshot_fields<'b, K: CpuKernel>(
     let value = c.signed::<64>(x)?;
     out.total_value_trade = value as i64;
     {
-        let count = c.unsigned::<{ max::U32 }>(x)?;
+        let count = c.unsigned::<0xffffffff>(x)?;
         let count = x.begin_sequence_of_bytes(count, &c)?;
         for entry in out.md_entries.prepare(count, &mut x.growth)? {
             c = c.decode::<SnapshotMdEntries>((), state, entry, x)?;
@@ -656,17 +656,17 @@ fn decode_order_fields<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_CHANNEL_NO, value)
     } else {
-        state.copied::<P>(SLOT_CHANNEL_NO, None)?
+        state.derived::<P>(SLOT_CHANNEL_NO, None, rt::same)?
     };
     out.channel_no = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.signed::<64>(x)?;
         state.assign::<P>(SLOT_APPL_SEQ_NUM, value)
     } else {
-        state.incremented::<P>(SLOT_APPL_SEQ_NUM, None, rt::next_signed::<64>)?
+        state.derived::<P>(SLOT_APPL_SEQ_NUM, None, rt::next_signed::<64>)?
     };
     out.appl_seq_num = value as i64;
     out.md_stream_id = match c
@@ -675,14 +675,14 @@ fn decode_order_fields<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 28) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_STREAM_ID, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_STREAM_ID, None, x)?
+                state.copied_text::<P>(SLOT_MD_STREAM_ID, None, x)??
             }
         }
     };
-    out.security_id = c.ascii(x)?;
+    out.security_id = c.ascii::<false>(x)??;
     out.security_id_source = match c
         .quick_ascii::<
             P,
@@ -694,10 +694,10 @@ fn decode_order_fields<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 27) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_SECURITY_ID_SOURCE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_SECURITY_ID_SOURCE, None, x)?
+                state.copied_text::<P>(SLOT_SECURITY_ID_SOURCE, None, x)??
             }
         }
     };
@@ -705,13 +705,13 @@ fn decode_order_fields<'b, K: CpuKernel, P: Past>(
     out.price = value as i64;
     let value = c.signed::<64>(x)?;
     out.order_qty = value as i64;
-    out.side = c.ascii(x)?;
+    out.side = c.ascii::<false>(x)??;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state.added::<P>(SLOT_TRANSACT_TIME, 0, delta, rt::add_signed::<64>)?
     };
     out.transact_time = value as i64;
-    out.ord_type = c.ascii(x)?;
+    out.ord_type = c.ascii::<false>(x)??;
     x.check_end(&c)?;
     x.end_arena(&mut out.arena);
     x.end_message()?;
@@ -767,17 +767,17 @@ fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
     let map = (map >> 32) as u32;
     let mut present0 = 0x1u64;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_CHANNEL_NO, value)
     } else {
-        state.copied::<P>(SLOT_CHANNEL_NO, None)?
+        state.derived::<P>(SLOT_CHANNEL_NO, None, rt::same)?
     };
     out.channel_no = value as u32;
     let value = if map & (1 << 29) != 0 {
         let value = c.signed::<64>(x)?;
         state.assign::<P>(SLOT_APPL_SEQ_NUM, value)
     } else {
-        state.incremented::<P>(SLOT_APPL_SEQ_NUM, None, rt::next_signed::<64>)?
+        state.derived::<P>(SLOT_APPL_SEQ_NUM, None, rt::next_signed::<64>)?
     };
     out.appl_seq_num = value as i64;
     out.md_stream_id = match c
@@ -786,10 +786,10 @@ fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 28) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_MD_STREAM_ID, text, x)
             } else {
-                state.copied_text::<P>(SLOT_MD_STREAM_ID, None, x)?
+                state.copied_text::<P>(SLOT_MD_STREAM_ID, None, x)??
             }
         }
     };
@@ -797,7 +797,7 @@ fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
     out.bid_appl_seq_num = value as i64;
     let value = c.signed::<64>(x)?;
     out.offer_appl_seq_num = value as i64;
-    out.security_id = c.ascii(x)?;
+    out.security_id = c.ascii::<false>(x)??;
     out.security_id_source = match c
         .quick_ascii::<
             P,
@@ -809,10 +809,10 @@ fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
         Some(text) => text,
         None => {
             if map & (1 << 27) != 0 {
-                let text = c.ascii(x)?;
+                let text = c.ascii::<false>(x)??;
                 state.assign_text::<P>(SLOT_SECURITY_ID_SOURCE, text, x)
             } else {
-                state.copied_text::<P>(SLOT_SECURITY_ID_SOURCE, None, x)?
+                state.copied_text::<P>(SLOT_SECURITY_ID_SOURCE, None, x)??
             }
         }
     };
@@ -820,13 +820,13 @@ fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
     out.last_px = value as i64;
     let value = c.signed::<64>(x)?;
     out.last_qty = value as i64;
-    out.exec_type = c.ascii(x)?;
+    out.exec_type = c.ascii::<false>(x)??;
     let value = {
-        let delta = c.signed_word(x)?;
+        let delta = c.delta::<false>(x)??;
         state.added::<P>(SLOT_TRANSACT_TIME, 0, delta, rt::add_signed::<64>)?
     };
     out.transact_time = value as i64;
-    let value = c.vector_nullable(Charset::Unicode, x)?;
+    let value = c.vector::<true>(Charset::Unicode, x)?;
     if let Some(value) = value {
         out.remark = value;
     } else {
@@ -871,21 +871,21 @@ impl EncodeSegment for SnapshotMdEntries {
         let m = self;
         let mut o = o;
         o.ascii(m.md_entry_type, false, arena, x)?;
-        {
-            let value = m.md_entry_px as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_PX, value);
-        }
-        {
-            let value = m.md_entry_size as u64;
-            let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
-            o.signed_difference(value, base, false)?;
-            state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, value);
-        }
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_PX, 0)?;
+        o.signed_difference(m.md_entry_px as u64, base, false)?;
+        state.assign::<Unknown>(SLOT_MD_ENTRY_PX, m.md_entry_px as u64);
+        let base = state.base::<Unknown>(SLOT_MD_ENTRY_SIZE, 0)?;
+        o.signed_difference(m.md_entry_size as u64, base, false)?;
+        state.assign::<Unknown>(SLOT_MD_ENTRY_SIZE, m.md_entry_size as u64);
         o.unsigned(u64::from(m.md_price_level))?;
-        o.signed_nullable(m.number_of_orders().map(|value| value as u64))?;
-        o.unsigned_nullable(m.orders().map(|entries| entries.len() as u64))?;
+        match m.number_of_orders().map(|value| value as u64) {
+            Some(value) => o.signed_nullable(value)?,
+            None => o.null()?,
+        }
+        match m.orders().map(|entries| entries.len() as u64) {
+            Some(value) => o.unsigned_nullable(value)?,
+            None => o.null()?,
+        }
         if let Some(entries) = m.orders() {
             x.begin_sequence(entries.len() as u64)?;
             for entry in entries.iter() {
@@ -937,11 +937,11 @@ fn encode_snapshot_fields<'o, K: CpuKernel>(
     if is_named {
         o.unsigned(111)?;
     }
-    if state.sends_copy(SLOT_ORIG_TIME, m.orig_time as u64, None) {
+    if state.sends(SLOT_ORIG_TIME, m.orig_time as u64, None, rt::same) {
         first |= 1 << 5;
         o.signed(m.orig_time as u64)?;
     }
-    if state.sends_copy(SLOT_CHANNEL_NO, u64::from(m.channel_no), None) {
+    if state.sends(SLOT_CHANNEL_NO, u64::from(m.channel_no), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.channel_no))?;
     }
@@ -1019,17 +1019,11 @@ fn encode_order_fields<'o, K: CpuKernel>(
     if is_named {
         o.unsigned(192)?;
     }
-    if state.sends_copy(SLOT_CHANNEL_NO, u64::from(m.channel_no), None) {
+    if state.sends(SLOT_CHANNEL_NO, u64::from(m.channel_no), None, rt::same) {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.channel_no))?;
     }
-    if state
-        .sends_increment(
-            SLOT_APPL_SEQ_NUM,
-            m.appl_seq_num as u64,
-            None,
-            rt::next_signed::<64>,
-        )
+    if state.sends(SLOT_APPL_SEQ_NUM, m.appl_seq_num as u64, None, rt::next_signed::<64>)
     {
         first |= 1 << 4;
         o.signed(m.appl_seq_num as u64)?;
@@ -1053,12 +1047,9 @@ fn encode_order_fields<'o, K: CpuKernel>(
     o.signed(m.price as u64)?;
     o.signed(m.order_qty as u64)?;
     o.ascii(m.side, false, arena, x)?;
-    {
-        let value = m.transact_time as u64;
-        let base = state.base::<Unknown>(SLOT_TRANSACT_TIME, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_TRANSACT_TIME, value);
-    }
+    let base = state.base::<Unknown>(SLOT_TRANSACT_TIME, 0)?;
+    o.signed_difference(m.transact_time as u64, base, false)?;
+    state.assign::<Unknown>(SLOT_TRANSACT_TIME, m.transact_time as u64);
     o.ascii(m.ord_type, false, arena, x)?;
     o.end_first(map_at, first);
     Some(o)
@@ -1105,17 +1096,11 @@ fn encode_trade_fields<'o, K: CpuKernel>(
     if is_named {
         o.unsigned(191)?;
     }
-    if state.sends_copy(SLOT_CHANNEL_NO, u64::from(m.channel_no), None) {
+    if state.sends(SLOT_CHANNEL_NO, u64::from(m.channel_no), None, rt::same) {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.channel_no))?;
     }
-    if state
-        .sends_increment(
-            SLOT_APPL_SEQ_NUM,
-            m.appl_seq_num as u64,
-            None,
-            rt::next_signed::<64>,
-        )
+    if state.sends(SLOT_APPL_SEQ_NUM, m.appl_seq_num as u64, None, rt::next_signed::<64>)
     {
         first |= 1 << 4;
         o.signed(m.appl_seq_num as u64)?;
@@ -1141,13 +1126,13 @@ fn encode_trade_fields<'o, K: CpuKernel>(
     o.signed(m.last_px as u64)?;
     o.signed(m.last_qty as u64)?;
     o.ascii(m.exec_type, false, arena, x)?;
-    {
-        let value = m.transact_time as u64;
-        let base = state.base::<Unknown>(SLOT_TRANSACT_TIME, 0)?;
-        o.signed_difference(value, base, false)?;
-        state.assign::<Unknown>(SLOT_TRANSACT_TIME, value);
+    let base = state.base::<Unknown>(SLOT_TRANSACT_TIME, 0)?;
+    o.signed_difference(m.transact_time as u64, base, false)?;
+    state.assign::<Unknown>(SLOT_TRANSACT_TIME, m.transact_time as u64);
+    match m.remark() {
+        Some(value) => o.vector(value.bytes(arena), Charset::Unicode, true, x)?,
+        None => o.null()?,
     }
-    o.vector_nullable(m.remark(), Charset::Unicode, arena, x)?;
     o.end_first(map_at, first);
     Some(o)
 }

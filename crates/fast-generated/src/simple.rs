@@ -3,7 +3,7 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    6,
+    7,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
@@ -11,7 +11,7 @@ use tickwire_fast::rt::{
     self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment,
     EntryFacts, EntryList, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
     ModuleValue, OutputCursor, Reference, StateSlot, TemplateFacts, TextValue, Unknown,
-    ValueKind, Visit, Warm, max,
+    ValueKind, Visit, Warm,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, FastError, FieldValue, Record};
@@ -310,7 +310,7 @@ fn decode_message<'b, 'm, K: CpuKernel>(
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
     if is_named {
-        let id = at.unsigned::<{ max::U32 }>(x);
+        let id = at.unsigned::<0xffffffff>(x);
         let c = at.like(&c);
         match id {
             Some(1) if x.is_enabled(0) => {
@@ -445,41 +445,38 @@ fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
-        state
-            .incremented::<
-                P,
-            >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<P>(SLOT_TIMESTAMP, None)?
+        state.derived::<P>(SLOT_TIMESTAMP, None, rt::same)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<P>(SLOT_ORDER_ID, None)?
+        state.derived::<P>(SLOT_ORDER_ID, None, rt::same)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_VOLUME, value)
     } else {
-        state.copied::<P>(SLOT_VOLUME, None)?
+        state.derived::<P>(SLOT_VOLUME, None, rt::same)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_PRICE, value)
     } else {
-        state.copied::<P>(SLOT_PRICE, None)?
+        state.derived::<P>(SLOT_PRICE, None, rt::same)?
     };
     out.price = value as u32;
     let value = match c
@@ -489,15 +486,15 @@ fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 25) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
+                state.derived::<P>(SLOT_EXCHANGE_ID, None, rt::same)?
             }
         }
     };
@@ -509,15 +506,15 @@ fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 24) != 0 {
-                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                let value = c.unsigned_varied::<0xffff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_ID, None)?
+                state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
             }
         }
     };
@@ -529,15 +526,15 @@ fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 23) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
+                state.derived::<P>(SLOT_SECURITY_TYPE, None, rt::same)?
             }
         }
     };
@@ -549,15 +546,15 @@ fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 22) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<P>(SLOT_SESSION_ID, None)?
+                state.derived::<P>(SLOT_SESSION_ID, None, rt::same)?
             }
         }
     };
@@ -614,41 +611,38 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
-        state
-            .incremented::<
-                P,
-            >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<P>(SLOT_TIMESTAMP, None)?
+        state.derived::<P>(SLOT_TIMESTAMP, None, rt::same)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<P>(SLOT_ORDER_ID, None)?
+        state.derived::<P>(SLOT_ORDER_ID, None, rt::same)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_VOLUME, value)
     } else {
-        state.copied::<P>(SLOT_VOLUME, None)?
+        state.derived::<P>(SLOT_VOLUME, None, rt::same)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_PRICE, value)
     } else {
-        state.copied::<P>(SLOT_PRICE, None)?
+        state.derived::<P>(SLOT_PRICE, None, rt::same)?
     };
     out.price = value as u32;
     let value = match c
@@ -658,15 +652,15 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 25) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
+                state.derived::<P>(SLOT_EXCHANGE_ID, None, rt::same)?
             }
         }
     };
@@ -678,15 +672,15 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 24) != 0 {
-                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                let value = c.unsigned_varied::<0xffff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_ID, None)?
+                state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
             }
         }
     };
@@ -698,15 +692,15 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 23) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
+                state.derived::<P>(SLOT_SECURITY_TYPE, None, rt::same)?
             }
         }
     };
@@ -718,15 +712,15 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 22) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<P>(SLOT_SESSION_ID, None)?
+                state.derived::<P>(SLOT_SESSION_ID, None, rt::same)?
             }
         }
     };
@@ -738,15 +732,15 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 21 & 1) as u8, state, SLOT_SIDE, None, |value| value)
+        >((map >> 21 & 1) as u8, state, SLOT_SIDE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 21) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SIDE, value)
             } else {
-                state.copied::<P>(SLOT_SIDE, None)?
+                state.derived::<P>(SLOT_SIDE, None, rt::same)?
             }
         }
     };
@@ -803,41 +797,38 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
-        state
-            .incremented::<
-                P,
-            >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<P>(SLOT_TIMESTAMP, None)?
+        state.derived::<P>(SLOT_TIMESTAMP, None, rt::same)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<P>(SLOT_ORDER_ID, None)?
+        state.derived::<P>(SLOT_ORDER_ID, None, rt::same)?
     };
     out.order_id = value as u32;
     let value = if map & (1 << 27) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_VOLUME, value)
     } else {
-        state.copied::<P>(SLOT_VOLUME, None)?
+        state.derived::<P>(SLOT_VOLUME, None, rt::same)?
     };
     out.volume = value as u32;
     let value = if map & (1 << 26) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_PRICE, value)
     } else {
-        state.copied::<P>(SLOT_PRICE, None)?
+        state.derived::<P>(SLOT_PRICE, None, rt::same)?
     };
     out.price = value as u32;
     let value = match c
@@ -847,15 +838,15 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+        >((map >> 25 & 1) as u8, state, SLOT_EXCHANGE_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 25) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
+                state.derived::<P>(SLOT_EXCHANGE_ID, None, rt::same)?
             }
         }
     };
@@ -867,15 +858,15 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+        >((map >> 24 & 1) as u8, state, SLOT_SECURITY_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 24) != 0 {
-                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                let value = c.unsigned_varied::<0xffff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_ID, None)?
+                state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
             }
         }
     };
@@ -887,15 +878,15 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+        >((map >> 23 & 1) as u8, state, SLOT_SECURITY_TYPE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 23) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
+                state.derived::<P>(SLOT_SECURITY_TYPE, None, rt::same)?
             }
         }
     };
@@ -907,15 +898,15 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+        >((map >> 22 & 1) as u8, state, SLOT_SESSION_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 22) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<P>(SLOT_SESSION_ID, None)?
+                state.derived::<P>(SLOT_SESSION_ID, None, rt::same)?
             }
         }
     };
@@ -927,15 +918,15 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 21 & 1) as u8, state, SLOT_SIDE, None, |value| value)
+        >((map >> 21 & 1) as u8, state, SLOT_SIDE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 21) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SIDE, value)
             } else {
-                state.copied::<P>(SLOT_SIDE, None)?
+                state.derived::<P>(SLOT_SIDE, None, rt::same)?
             }
         }
     };
@@ -992,27 +983,24 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
-        let value = c.unsigned::<{ max::U32 }>(x)?;
+        let value = c.unsigned::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_SEQUENCE_NUMBER, value)
     } else {
-        state
-            .incremented::<
-                P,
-            >(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<{ max::U32 }>)?
+        state.derived::<P>(SLOT_SEQUENCE_NUMBER, None, rt::next_unsigned::<0xffffffff>)?
     };
     out.sequence_number = value as u32;
     let value = if map & (1 << 29) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_TIMESTAMP, value)
     } else {
-        state.copied::<P>(SLOT_TIMESTAMP, None)?
+        state.derived::<P>(SLOT_TIMESTAMP, None, rt::same)?
     };
     out.timestamp = value as u32;
     let value = if map & (1 << 28) != 0 {
-        let value = c.unsigned_varied::<{ max::U32 }>(x)?;
+        let value = c.unsigned_varied::<0xffffffff>(x)?;
         state.assign::<P>(SLOT_ORDER_ID, value)
     } else {
-        state.copied::<P>(SLOT_ORDER_ID, None)?
+        state.derived::<P>(SLOT_ORDER_ID, None, rt::same)?
     };
     out.order_id = value as u32;
     let value = match c
@@ -1022,15 +1010,15 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 27 & 1) as u8, state, SLOT_EXCHANGE_ID, None, |value| value)
+        >((map >> 27 & 1) as u8, state, SLOT_EXCHANGE_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 27) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_EXCHANGE_ID, value)
             } else {
-                state.copied::<P>(SLOT_EXCHANGE_ID, None)?
+                state.derived::<P>(SLOT_EXCHANGE_ID, None, rt::same)?
             }
         }
     };
@@ -1042,15 +1030,15 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 26 & 1) as u8, state, SLOT_SECURITY_ID, None, |value| value)
+        >((map >> 26 & 1) as u8, state, SLOT_SECURITY_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 26) != 0 {
-                let value = c.unsigned_varied::<{ max::U16 }>(x)?;
+                let value = c.unsigned_varied::<0xffff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_ID, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_ID, None)?
+                state.derived::<P>(SLOT_SECURITY_ID, None, rt::same)?
             }
         }
     };
@@ -1062,15 +1050,15 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 25 & 1) as u8, state, SLOT_SECURITY_TYPE, None, |value| value)
+        >((map >> 25 & 1) as u8, state, SLOT_SECURITY_TYPE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 25) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SECURITY_TYPE, value)
             } else {
-                state.copied::<P>(SLOT_SECURITY_TYPE, None)?
+                state.derived::<P>(SLOT_SECURITY_TYPE, None, rt::same)?
             }
         }
     };
@@ -1082,15 +1070,15 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 24 & 1) as u8, state, SLOT_SESSION_ID, None, |value| value)
+        >((map >> 24 & 1) as u8, state, SLOT_SESSION_ID, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 24) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SESSION_ID, value)
             } else {
-                state.copied::<P>(SLOT_SESSION_ID, None)?
+                state.derived::<P>(SLOT_SESSION_ID, None, rt::same)?
             }
         }
     };
@@ -1102,15 +1090,15 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
             _,
             _,
             _,
-        >((map >> 23 & 1) as u8, state, SLOT_SIDE, None, |value| value)
+        >((map >> 23 & 1) as u8, state, SLOT_SIDE, None, rt::same)
     {
         Some(value) => value,
         None => {
             if map & (1 << 23) != 0 {
-                let value = c.unsigned_varied::<{ max::U8 }>(x)?;
+                let value = c.unsigned_varied::<0xff>(x)?;
                 state.assign::<P>(SLOT_SIDE, value)
             } else {
-                state.copied::<P>(SLOT_SIDE, None)?
+                state.derived::<P>(SLOT_SIDE, None, rt::same)?
             }
         }
     };
@@ -1191,46 +1179,50 @@ fn encode_quote_fields<'o, K: CpuKernel>(
     }
     let mut map = 0u64;
     map
-        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 2;
+        |= u64::from(
+            state.sends(SLOT_SECURITY_ID, u64::from(m.security_id), None, rt::same),
+        ) << 2;
     map
         |= u64::from(
-            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+            state.sends(SLOT_SECURITY_TYPE, u64::from(m.security_type), None, rt::same),
         ) << 1;
-    map |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None));
+    map
+        |= u64::from(
+            state.sends(SLOT_SESSION_ID, u64::from(m.session_id), None, rt::same),
+        );
     let map_at = o.begin_behind::<3>(map << 54)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(1)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_SEQUENCE_NUMBER,
             u64::from(m.sequence_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+    if state.sends(SLOT_TIMESTAMP, u64::from(m.timestamp), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+    if state.sends(SLOT_ORDER_ID, u64::from(m.order_id), None, rt::same) {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None) {
+    if state.sends(SLOT_VOLUME, u64::from(m.volume), None, rt::same) {
         first |= 1 << 2;
         o.unsigned_varied(u64::from(m.volume))?;
     }
-    if state.sends_copy(SLOT_PRICE, u64::from(m.price), None) {
+    if state.sends(SLOT_PRICE, u64::from(m.price), None, rt::same) {
         first |= 1 << 1;
         o.unsigned_varied(u64::from(m.price))?;
     }
-    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+    if state.sends(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None, rt::same) {
         first |= 1 << 0;
         o.unsigned(u64::from(m.exchange_id))?;
     }
@@ -1278,49 +1270,51 @@ fn encode_new_fields<'o, K: CpuKernel>(
     }
     let mut map = 0u64;
     map
-        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 3;
+        |= u64::from(
+            state.sends(SLOT_SECURITY_ID, u64::from(m.security_id), None, rt::same),
+        ) << 3;
     map
         |= u64::from(
-            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+            state.sends(SLOT_SECURITY_TYPE, u64::from(m.security_type), None, rt::same),
         ) << 2;
     map
-        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 1;
-    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None));
+        |= u64::from(
+            state.sends(SLOT_SESSION_ID, u64::from(m.session_id), None, rt::same),
+        ) << 1;
+    map |= u64::from(state.sends(SLOT_SIDE, u64::from(m.side), None, rt::same));
     let map_at = o.begin_behind::<4>(map << 53)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(2)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_SEQUENCE_NUMBER,
             u64::from(m.sequence_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+    if state.sends(SLOT_TIMESTAMP, u64::from(m.timestamp), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+    if state.sends(SLOT_ORDER_ID, u64::from(m.order_id), None, rt::same) {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None) {
+    if state.sends(SLOT_VOLUME, u64::from(m.volume), None, rt::same) {
         first |= 1 << 2;
         o.unsigned_varied(u64::from(m.volume))?;
     }
-    if state.sends_copy(SLOT_PRICE, u64::from(m.price), None) {
+    if state.sends(SLOT_PRICE, u64::from(m.price), None, rt::same) {
         first |= 1 << 1;
         o.unsigned_varied(u64::from(m.price))?;
     }
-    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+    if state.sends(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None, rt::same) {
         first |= 1 << 0;
         o.unsigned(u64::from(m.exchange_id))?;
     }
@@ -1371,49 +1365,51 @@ fn encode_change_fields<'o, K: CpuKernel>(
     }
     let mut map = 0u64;
     map
-        |= u64::from(state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None))
-            << 3;
+        |= u64::from(
+            state.sends(SLOT_SECURITY_ID, u64::from(m.security_id), None, rt::same),
+        ) << 3;
     map
         |= u64::from(
-            state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None),
+            state.sends(SLOT_SECURITY_TYPE, u64::from(m.security_type), None, rt::same),
         ) << 2;
     map
-        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 1;
-    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None));
+        |= u64::from(
+            state.sends(SLOT_SESSION_ID, u64::from(m.session_id), None, rt::same),
+        ) << 1;
+    map |= u64::from(state.sends(SLOT_SIDE, u64::from(m.side), None, rt::same));
     let map_at = o.begin_behind::<4>(map << 53)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(3)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_SEQUENCE_NUMBER,
             u64::from(m.sequence_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+    if state.sends(SLOT_TIMESTAMP, u64::from(m.timestamp), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+    if state.sends(SLOT_ORDER_ID, u64::from(m.order_id), None, rt::same) {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if state.sends_copy(SLOT_VOLUME, u64::from(m.volume), None) {
+    if state.sends(SLOT_VOLUME, u64::from(m.volume), None, rt::same) {
         first |= 1 << 2;
         o.unsigned_varied(u64::from(m.volume))?;
     }
-    if state.sends_copy(SLOT_PRICE, u64::from(m.price), None) {
+    if state.sends(SLOT_PRICE, u64::from(m.price), None, rt::same) {
         first |= 1 << 1;
         o.unsigned_varied(u64::from(m.price))?;
     }
-    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+    if state.sends(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None, rt::same) {
         first |= 1 << 0;
         o.unsigned(u64::from(m.exchange_id))?;
     }
@@ -1464,42 +1460,43 @@ fn encode_remove_fields<'o, K: CpuKernel>(
     }
     let mut map = 0u64;
     map
-        |= u64::from(state.sends_copy(SLOT_SESSION_ID, u64::from(m.session_id), None))
-            << 1;
-    map |= u64::from(state.sends_copy(SLOT_SIDE, u64::from(m.side), None));
+        |= u64::from(
+            state.sends(SLOT_SESSION_ID, u64::from(m.session_id), None, rt::same),
+        ) << 1;
+    map |= u64::from(state.sends(SLOT_SIDE, u64::from(m.side), None, rt::same));
     let map_at = o.begin_behind::<2>(map << 55)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
         o.unsigned(4)?;
     }
     if state
-        .sends_increment(
+        .sends(
             SLOT_SEQUENCE_NUMBER,
             u64::from(m.sequence_number),
             None,
-            rt::next_unsigned::<{ max::U32 }>,
+            rt::next_unsigned::<0xffffffff>,
         )
     {
         first |= 1 << 5;
         o.unsigned_varied(u64::from(m.sequence_number))?;
     }
-    if state.sends_copy(SLOT_TIMESTAMP, u64::from(m.timestamp), None) {
+    if state.sends(SLOT_TIMESTAMP, u64::from(m.timestamp), None, rt::same) {
         first |= 1 << 4;
         o.unsigned_varied(u64::from(m.timestamp))?;
     }
-    if state.sends_copy(SLOT_ORDER_ID, u64::from(m.order_id), None) {
+    if state.sends(SLOT_ORDER_ID, u64::from(m.order_id), None, rt::same) {
         first |= 1 << 3;
         o.unsigned_varied(u64::from(m.order_id))?;
     }
-    if state.sends_copy(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None) {
+    if state.sends(SLOT_EXCHANGE_ID, u64::from(m.exchange_id), None, rt::same) {
         first |= 1 << 2;
         o.unsigned(u64::from(m.exchange_id))?;
     }
-    if state.sends_copy(SLOT_SECURITY_ID, u64::from(m.security_id), None) {
+    if state.sends(SLOT_SECURITY_ID, u64::from(m.security_id), None, rt::same) {
         first |= 1 << 1;
         o.unsigned(u64::from(m.security_id))?;
     }
-    if state.sends_copy(SLOT_SECURITY_TYPE, u64::from(m.security_type), None) {
+    if state.sends(SLOT_SECURITY_TYPE, u64::from(m.security_type), None, rt::same) {
         first |= 1 << 0;
         o.unsigned(u64::from(m.security_type))?;
     }

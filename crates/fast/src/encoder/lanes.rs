@@ -329,9 +329,9 @@ fn field<K: CpuKernel>(
 ) -> Option<()> {
     match code {
         LaneCode::Unsigned => out.unsigned(value),
-        LaneCode::UnsignedNullable => out.unsigned_nullable(Some(value)),
+        LaneCode::UnsignedNullable => out.unsigned_nullable(value),
         LaneCode::Signed => out.signed(value),
-        LaneCode::SignedNullable | LaneCode::ExponentNullable => out.signed_nullable(Some(value)),
+        LaneCode::SignedNullable | LaneCode::ExponentNullable => out.signed_nullable(value),
         LaneCode::UnsignedDelta => out.unsigned_difference(value, base(), false),
         LaneCode::UnsignedDeltaNullable => out.unsigned_difference(value, base(), true),
         LaneCode::SignedDelta => out.signed_difference(value, base(), false),

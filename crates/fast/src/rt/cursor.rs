@@ -269,13 +269,17 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
         }
     }
 
-    /// Reads the difference of a nullable delta; the inner `None` is NULL.
+    /// Reads the difference of a delta; the inner `None` is NULL.
     #[inline(always)]
-    pub fn delta_nullable(&mut self, context: &mut CodingContext) -> Option<Option<i64>> {
-        match self.signed_word(context)? {
-            0 => Some(None),
-            value => Some(Some(without_null(value))),
-        }
+    pub fn delta<const NULLABLE: bool>(
+        &mut self,
+        context: &mut CodingContext,
+    ) -> Option<Option<i64>> {
+        Some(match self.signed_word(context)? {
+            0 if NULLABLE => None,
+            value if NULLABLE => Some(without_null(value)),
+            value => Some(value),
+        })
     }
 
     /// Reads the presence map of a message, as [`map`](Self::map); mostly one byte.
@@ -664,8 +668,8 @@ mod tests {
             |c, x| Some(format!("{:?}", c.signed::<32>(x)?)),
             |c, x| Some(format!("{:?}", c.signed_nullable::<64>(x)?)),
             |c, x| Some(format!("{:?}", c.map(x)?)),
-            |c, x| Some(format!("{:?}", c.ascii(x)?.word())),
-            |c, x| Some(format!("{:?}", c.ascii_nullable(x)?.map(|text| text.word()))),
+            |c, x| Some(format!("{:?}", c.ascii::<false>(x)??.word())),
+            |c, x| Some(format!("{:?}", c.ascii::<true>(x)?.map(|text| text.word()))),
         ];
         reads
             .iter()

@@ -16,18 +16,17 @@ pub fn exponent(value: u64) -> Option<i32> {
 }
 
 impl<K: CpuKernel> InputCursor<'_, K> {
-    /// A decimal: exponent and mantissa.
+    /// Reads a decimal: exponent and mantissa. The inner `None` is NULL.
     #[inline(always)]
-    pub fn decimal(&mut self, context: &mut CodingContext) -> Option<Decimal> {
-        let exponent = exponent(self.signed::<64>(context)?)?;
-        let mantissa = self.signed_word(context)?;
-        Some(Decimal { mantissa, exponent })
-    }
-
-    /// A nullable decimal; the inner `None` is NULL.
-    #[inline(always)]
-    pub fn decimal_nullable(&mut self, context: &mut CodingContext) -> Option<Option<Decimal>> {
-        let Some(value) = self.signed_nullable::<64>(context)? else { return Some(None) };
+    pub fn decimal<const NULLABLE: bool>(
+        &mut self,
+        context: &mut CodingContext,
+    ) -> Option<Option<Decimal>> {
+        let value = match NULLABLE {
+            true => self.signed_nullable::<64>(context)?,
+            false => Some(self.signed::<64>(context)?),
+        };
+        let Some(value) = value else { return Some(None) };
         let exponent = exponent(value)?;
         let mantissa = self.signed_word(context)?;
         Some(Some(Decimal { mantissa, exponent }))
@@ -64,73 +63,33 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         }
     }
 
-    /// Returns the decimal of a copy: the previous value, or the initial value, which is then
-    /// assigned.
+    /// Returns the decimal of a copy: the previous value, or the initial value, which is then assigned.
+    /// `None` is absent and empties the entry.
     #[inline(always)]
     pub fn copied_decimal(&mut self, slot: StateSlot, initial: Option<Decimal>) -> Option<Decimal> {
-        match self.entry_state(slot) {
-            EntryState::Assigned => Some(self.previous_decimal(slot)),
-            EntryState::Undefined => initial.map(|initial| self.assign_decimal(slot, initial)),
+        let value = match self.entry_state(slot) {
+            EntryState::Assigned => return Some(self.previous_decimal(slot)),
+            EntryState::Undefined => initial,
             EntryState::Empty => None,
-        }
+        };
+        self.assign_decimal_or_empty(slot, value)
     }
 
-    /// As [`copied_decimal`](Self::copied_decimal), for an optional field: `None` is absent.
+    /// Reads and adds the delta of a decimal; the inner `None` is NULL.
     #[inline(always)]
-    pub fn copied_decimal_optional(
-        &mut self,
-        slot: StateSlot,
-        initial: Option<Decimal>,
-    ) -> Option<Decimal> {
-        let value = self.copied_decimal(slot, initial);
-        if value.is_none() {
-            self.set_empty(slot);
-        }
-        value
-    }
-
-    /// Reads the delta of a mandatory decimal.
-    #[inline(always)]
-    pub fn delta_decimal<K: CpuKernel>(
-        &mut self,
-        slot: StateSlot,
-        initial: Decimal,
-        cursor: &mut InputCursor<'_, K>,
-        context: &mut CodingContext,
-    ) -> Option<Decimal> {
-        let exponent = cursor.signed_word(context)?;
-        self.add_decimal(exponent, slot, initial, cursor, context)
-    }
-
-    /// Reads the delta of an optional decimal; the inner `None` is NULL.
-    #[inline(always)]
-    pub fn delta_decimal_optional<K: CpuKernel>(
+    pub fn delta_decimal<const NULLABLE: bool, K: CpuKernel>(
         &mut self,
         slot: StateSlot,
         initial: Decimal,
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
     ) -> Option<Option<Decimal>> {
-        match cursor.delta_nullable(context)? {
-            Some(exponent) => self.add_decimal(exponent, slot, initial, cursor, context).map(Some),
-            None => Some(None),
-        }
-    }
-
-    #[inline(always)]
-    fn add_decimal<K: CpuKernel>(
-        &mut self,
-        exponent_delta: i64,
-        slot: StateSlot,
-        initial: Decimal,
-        cursor: &mut InputCursor<'_, K>,
-        context: &mut CodingContext,
-    ) -> Option<Decimal> {
+        let Some(exponent_delta) = cursor.delta::<NULLABLE>(context)? else { return Some(None) };
         let mantissa_delta = cursor.signed_word(context)?;
         let base = self.decimal_base(slot, initial)?;
         let sum = i64::from(base.exponent).checked_add(exponent_delta)?;
         let exponent = exponent(sum as u64)?;
         let mantissa = base.mantissa.checked_add(mantissa_delta)?;
-        Some(self.assign_decimal(slot, Decimal { mantissa, exponent }))
+        Some(Some(self.assign_decimal(slot, Decimal { mantissa, exponent })))
     }
 }

@@ -33,10 +33,7 @@ impl<K: CpuKernel> OutputCursor<'_, K> {
     ) -> Option<()> {
         context.accepts(value, charset)?;
         let delta = TextDelta::shortest(charset == Charset::Ascii, nullable, base, value)?;
-        match nullable {
-            true => self.signed_nullable(Some(delta.subtraction as u64))?,
-            false => self.signed(delta.subtraction as u64)?,
-        }
+        self.difference(delta.subtraction as u64, nullable)?;
         self.part(delta.added, charset, false, context)
     }
 

@@ -150,13 +150,10 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
         self.space.lend(|space| long(space, value.into(), len))
     }
 
-    /// Writes a nullable unsigned integer; `None` is NULL.
+    /// Writes a nullable unsigned integer.
     #[inline(always)]
-    pub fn unsigned_nullable(&mut self, value: Option<u64>) -> Option<()> {
-        match value {
-            Some(value) => self.unsigned(value.checked_add(1)?),
-            None => self.null(),
-        }
+    pub fn unsigned_nullable(&mut self, value: u64) -> Option<()> {
+        self.unsigned(value.checked_add(1)?)
     }
 
     /// Writes a signed integer, given as two's complement.
@@ -174,16 +171,11 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
         self.space.lend(|space| long(space, (value as i64).into(), len))
     }
 
-    /// Writes a nullable signed integer; `None` is NULL.
+    /// Writes a nullable signed integer.
     #[inline(always)]
-    pub fn signed_nullable(&mut self, value: Option<u64>) -> Option<()> {
-        match value {
-            Some(value) => {
-                let value = value as i64;
-                self.signed(value.checked_add(i64::from(value >= 0))? as u64)
-            }
-            None => self.null(),
-        }
+    pub fn signed_nullable(&mut self, value: u64) -> Option<()> {
+        let value = value as i64;
+        self.signed(value.checked_add(i64::from(value >= 0))? as u64)
     }
 
     /// Writes the difference from an unsigned `base` to `value`.
@@ -204,7 +196,7 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
     }
 
     #[inline(always)]
-    fn difference(&mut self, difference: u64, nullable: bool) -> Option<()> {
+    pub(super) fn difference(&mut self, difference: u64, nullable: bool) -> Option<()> {
         // Common case, one byte: -64 to 63; 62 if nullable, because non-negative values are encoded
         // plus one.
         if difference.wrapping_add(0x40) < 0x80 - u64::from(nullable) {
@@ -212,7 +204,7 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
             return self.byte((difference + shift) as u8 | STOP);
         }
         match nullable {
-            true => self.signed_nullable(Some(difference)),
+            true => self.signed_nullable(difference),
             false => self.signed(difference),
         }
     }
@@ -265,20 +257,6 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
         Some(true)
     }
 
-    /// Writes a nullable ascii string; `None` is NULL.
-    #[inline(always)]
-    pub fn ascii_nullable(
-        &mut self,
-        text: Option<TextValue>,
-        arena: &[u8],
-        x: &CodingContext,
-    ) -> Option<()> {
-        match text {
-            Some(text) => self.ascii(text, true, arena, x),
-            None => self.null(),
-        }
-    }
-
     pub(super) fn any_ascii(
         &mut self,
         value: &[u8],
@@ -310,21 +288,6 @@ impl<'o, K: CpuKernel> OutputCursor<'o, K> {
             space.put_all(value)?;
             Some(space)
         })
-    }
-
-    /// Writes a nullable unicode string or byte vector; `None` is NULL.
-    #[inline]
-    pub fn vector_nullable(
-        &mut self,
-        text: Option<TextValue>,
-        charset: Charset,
-        arena: &[u8],
-        x: &CodingContext,
-    ) -> Option<()> {
-        match text {
-            Some(text) => self.vector(text.bytes(arena), charset, true, x),
-            None => self.null(),
-        }
     }
 
     /// Writes a presence map of at most `BITS` bits (up to 56), the first bit at the top; ends it

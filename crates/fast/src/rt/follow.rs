@@ -5,6 +5,7 @@
 //!
 //! Spec: FAST 1.1 §6.3.
 
+use super::integer::same;
 use super::past::{Unknown, Warm};
 use super::state::{ModuleState, StateSlot};
 use super::text::{TextValue, short_bytes};
@@ -12,34 +13,36 @@ use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORDS, MASKS, TAGS> {
-    /// True if a mandatory copied integer must be sent.
+    /// True if a mandatory integer with copy or increment must be sent; `next` computes the value that the
+    /// decoder derives from the previous one.
     #[inline(always)]
-    pub fn sends_copy(&mut self, slot: StateSlot, value: u64, initial: Option<u64>) -> bool {
+    pub fn sends(
+        &mut self,
+        slot: StateSlot,
+        value: u64,
+        initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
+    ) -> bool {
         if self.is_assigned::<Unknown>(slot) {
-            let differs = self.word(slot) != value;
+            let differs = next(self.word(slot)) != value;
             self.assign::<Warm>(slot, value);
             return differs;
         }
-        self.sends_first(slot, value, initial)
-    }
-
-    /// As [`sends_copy`](Self::sends_copy), without a previous value.
-    #[inline(always)]
-    fn sends_first(&mut self, slot: StateSlot, value: u64, initial: Option<u64>) -> bool {
         let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
         self.assign::<Unknown>(slot, value);
         !follows
     }
 
-    /// True if an optional copied integer must be sent.
+    /// As [`sends`](Self::sends), for an optional integer.
     #[inline(always)]
-    pub fn sends_copy_optional(
+    pub fn sends_optional(
         &mut self,
         slot: StateSlot,
         value: Option<u64>,
         initial: Option<u64>,
+        next: impl Fn(u64) -> u64,
     ) -> bool {
-        let follows = self.follows(slot, value, initial, || self.word(slot));
+        let follows = self.follows(slot, value, initial, || next(self.word(slot)));
         self.assign_or_empty::<Unknown>(slot, value);
         !follows
     }
@@ -61,69 +64,12 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         }
     }
 
-    /// True if a mandatory integer with increment must be sent.
-    #[inline(always)]
-    pub fn sends_increment(
-        &mut self,
-        slot: StateSlot,
-        value: u64,
-        initial: Option<u64>,
-        next: impl Fn(u64) -> u64,
-    ) -> bool {
-        if self.is_assigned::<Unknown>(slot) {
-            let differs = next(self.word(slot)) != value;
-            self.assign::<Warm>(slot, value);
-            return differs;
-        }
-        self.sends_first(slot, value, initial)
-    }
-
-    /// True if an optional integer with increment must be sent.
-    #[inline(always)]
-    pub fn sends_increment_optional(
-        &mut self,
-        slot: StateSlot,
-        value: Option<u64>,
-        initial: Option<u64>,
-        next: impl Fn(u64) -> u64,
-    ) -> bool {
-        if self.is_assigned::<Unknown>(slot) {
-            let follows = value == Some(next(self.word(slot)));
-            self.assign_or_empty::<Unknown>(slot, value);
-            return !follows;
-        }
-        self.sends_copy_optional(slot, value, initial)
-    }
-
     /// True if the entry holds a value of another type (D4); it has the given type afterwards.
     pub fn is_foreign(&mut self, slot: StateSlot, tag: u8) -> bool {
         self.check_type(slot, tag, false).is_none() && {
             self.check_type(slot, tag, true);
             true
         }
-    }
-
-    /// Replaces a value of another type; the new value must always be sent.
-    pub fn sends_replaced(&mut self, slot: StateSlot, value: Option<u64>) -> bool {
-        self.assign_or_empty::<Unknown>(slot, value);
-        true
-    }
-
-    /// As [`sends_replaced`](Self::sends_replaced), for a string.
-    pub fn sends_replaced_text(
-        &mut self,
-        slot: StateSlot,
-        value: Option<TextValue>,
-        arena: &[u8],
-    ) -> bool {
-        self.keep_encoded(slot, value, arena);
-        true
-    }
-
-    /// As [`sends_replaced`](Self::sends_replaced), for a decimal.
-    pub fn sends_replaced_decimal(&mut self, slot: StateSlot, value: Option<Decimal>) -> bool {
-        self.assign_decimal_or_empty(slot, value);
-        true
     }
 
     /// Assigns a string of the message to the entry.
@@ -150,7 +96,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
     ) -> bool {
         match value {
             Some(text) if text.is_short() => {
-                self.sends_copy(slot, text.word(), initial.map(TextValue::word))
+                self.sends(slot, text.word(), initial.map(TextValue::word), same)
             }
             _ => {
                 let word = initial.map(|initial| initial.word().to_le_bytes());

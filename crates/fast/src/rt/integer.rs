@@ -1,7 +1,12 @@
 //! Arithmetic of integer operators: increments and deltas, by width.
 
 use super::cursor::fits_signed;
-use super::max;
+
+/// Returns the value of a copy from the previous one: the same.
+#[inline(always)]
+pub fn same(value: u64) -> u64 {
+    value
+}
 
 /// Returns the value after `value` in an unsigned type with this maximum; wraps to 0.
 #[inline(always)]
@@ -19,7 +24,7 @@ pub fn next_signed<const BITS: u32>(value: u64) -> u64 {
 /// Returns a base plus a delta, if the sum is at most `MAX`.
 #[inline(always)]
 pub fn add_unsigned<const MAX: u64>(base: u64, delta: i64) -> Option<u64> {
-    if MAX <= max::U32 {
+    if MAX <= u32::MAX as u64 {
         // A wrapped sum is far above any `MAX` below 64 bits.
         let sum = base.wrapping_add_signed(delta);
         return (sum <= MAX).then_some(sum);

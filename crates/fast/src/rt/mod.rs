@@ -74,7 +74,7 @@ pub use entries::{EntryList, Reference};
 pub(crate) use extract::Extracting;
 pub use facts::{EntryFacts, TemplateFacts, Templates, ValueKind};
 pub use growth::Growth;
-pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned};
+pub use integer::{add_signed, add_unsigned, next_signed, next_unsigned, same};
 pub(crate) use kernel::Portable;
 pub use kernel::{CpuKernel, DecodeSegment, EncodeSegment, LanePrediction};
 pub use lanes::{LaneSegment, LaneValues, SequenceFacts, text_word};
@@ -87,15 +87,3 @@ pub use state::{LastTemplate, ModuleState, PreviousValues, StateSlot};
 pub use text::{Charset, TextValue};
 pub use version::MODULE_VERSION;
 pub use visit::{ModuleValue, ShowTags, Visit, VisitTags};
-
-/// Largest values of the unsigned types.
-pub mod max {
-    /// uInt8.
-    pub const U8: u64 = u8::MAX as u64;
-    /// uInt16.
-    pub const U16: u64 = u16::MAX as u64;
-    /// uInt32.
-    pub const U32: u64 = u32::MAX as u64;
-    /// uInt64.
-    pub const U64: u64 = u64::MAX;
-}

@@ -349,36 +349,11 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
         short_bytes(word).unwrap_or_else(|| self.long(slot).map_or(&[], LongValue::bytes))
     }
 
-    /// Returns the integer of a copy: the previous value, or the initial value, which is then
-    /// assigned.
+    /// Returns the integer of a copy or increment that is not in the stream: computed by `next` from the
+    /// previous value, or the initial value, which is then assigned. `None` is absent and empties the
+    /// entry.
     #[inline(always)]
-    pub fn copied<P: Past>(&mut self, slot: StateSlot, initial: Option<u64>) -> Option<u64> {
-        if self.is_assigned::<P>(slot) {
-            return Some(self.word(slot));
-        }
-        self.begin_with::<P>(slot, initial)
-    }
-
-    /// As [`copied`](Self::copied), for an optional field: `None` is absent.
-    #[inline(always)]
-    pub fn copied_optional<P: Past>(
-        &mut self,
-        slot: StateSlot,
-        initial: Option<u64>,
-    ) -> Option<u64> {
-        if self.is_assigned::<P>(slot) {
-            return Some(self.word(slot));
-        }
-        let value = self.begin_with::<P>(slot, initial);
-        if value.is_none() {
-            self.set_empty(slot);
-        }
-        value
-    }
-
-    /// Returns the integer of an increment; `next` computes it from the previous value.
-    #[inline(always)]
-    pub fn incremented<P: Past>(
+    pub fn derived<P: Past>(
         &mut self,
         slot: StateSlot,
         initial: Option<u64>,
@@ -388,31 +363,15 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
             let value = next(self.word(slot));
             return Some(self.assign::<Warm>(slot, value));
         }
-        self.begin_with::<P>(slot, initial)
-    }
-
-    /// As [`incremented`](Self::incremented), for an optional field: `None` is absent.
-    #[inline(always)]
-    pub fn incremented_optional<P: Past>(
-        &mut self,
-        slot: StateSlot,
-        initial: Option<u64>,
-        next: impl Fn(u64) -> u64,
-    ) -> Option<u64> {
-        let value = self.incremented::<P>(slot, initial, next);
-        if value.is_none() {
-            self.set_empty(slot);
+        match initial {
+            Some(initial) if P::IS_FRESH || self.states[slot.entry] != is::EMPTY => {
+                Some(self.assign::<P>(slot, initial))
+            }
+            _ => {
+                self.set_empty(slot);
+                None
+            }
         }
-        value
-    }
-
-    #[inline(always)]
-    fn begin_with<P: Past>(&mut self, slot: StateSlot, initial: Option<u64>) -> Option<u64> {
-        let initial = initial?;
-        if !P::IS_FRESH && self.states[slot.entry] == is::EMPTY {
-            return None;
-        }
-        Some(self.assign::<P>(slot, initial))
     }
 
     /// Returns the base of a delta.

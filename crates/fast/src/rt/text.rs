@@ -150,49 +150,32 @@ pub enum Charset {
 }
 
 impl<K: CpuKernel> InputCursor<'_, K> {
-    /// Reads an ascii string.
+    /// Reads an ascii string; the inner `None` is NULL.
     #[inline(always)]
-    pub fn ascii(&mut self, context: &mut CodingContext) -> Option<TextValue> {
-        if let Some(text) = self.short_ascii(context) {
-            return Some(text);
-        }
-        seldom();
-        self.take_long(long_ascii::<false>(self.ahead.rest(), context)).map(TextValue::from_word)
-    }
-
-    /// Reads a nullable ascii string; the inner `None` is NULL.
-    #[inline(always)]
-    pub fn ascii_nullable(&mut self, context: &mut CodingContext) -> Option<Option<TextValue>> {
+    pub fn ascii<const NULLABLE: bool>(
+        &mut self,
+        context: &mut CodingContext,
+    ) -> Option<Option<TextValue>> {
         if let Some(text) = self.short_ascii(context) {
             return Some(Some(text));
         }
-        if self.null_ascii() {
+        if NULLABLE && self.null_ascii() {
             return Some(None);
         }
         seldom();
-        let word = self.take_long(long_ascii::<true>(self.ahead.rest(), context))?;
+        let word = self.take_long(long_ascii::<NULLABLE>(self.ahead.rest(), context))?;
         Some(Some(TextValue::from_word(word)))
     }
 
-    /// Reads a unicode string or byte vector.
+    /// Reads a unicode string or byte vector; the inner `None` is NULL.
     #[inline(always)]
-    pub fn vector(&mut self, charset: Charset, context: &mut CodingContext) -> Option<TextValue> {
-        let mut at = self.portable();
-        let len = at.unsigned::<{ u32::MAX as u64 }>(context)?;
-        let text = at.vector_of(len, charset, context)?;
-        *self = at.like(self);
-        Some(text)
-    }
-
-    /// Reads a nullable unicode string or byte vector; the inner `None` is NULL.
-    #[inline(always)]
-    pub fn vector_nullable(
+    pub fn vector<const NULLABLE: bool>(
         &mut self,
         charset: Charset,
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
         let mut at = self.portable();
-        let text = match at.unsigned_nullable::<{ u32::MAX as u64 }>(context)? {
+        let text = match at.text_len::<NULLABLE>(context)? {
             Some(len) => Some(at.vector_of(len, charset, context)?),
             None => None,
         };
@@ -202,6 +185,18 @@ impl<K: CpuKernel> InputCursor<'_, K> {
 }
 
 impl InputCursor<'_> {
+    /// Reads the length of a unicode string or byte vector; the inner `None` is NULL.
+    #[inline(always)]
+    fn text_len<const NULLABLE: bool>(
+        &mut self,
+        context: &mut CodingContext,
+    ) -> Option<Option<u64>> {
+        match NULLABLE {
+            true => self.unsigned_nullable::<{ u32::MAX as u64 }>(context),
+            false => self.unsigned::<{ u32::MAX as u64 }>(context).map(Some),
+        }
+    }
+
     #[inline(never)]
     fn vector_of(
         &mut self,
@@ -323,7 +318,7 @@ fn ascii_of<const NULLABLE: bool>(wire: &[u8]) -> Option<Option<&[u8]>> {
 
 /// Reads a string for delta or tail, as on the wire: an ascii string ends with its stop bit. The
 /// inner `None` is NULL.
-#[inline]
+#[inline(always)]
 fn part_on_wire<'b, const NULLABLE: bool>(
     cursor: &mut InputCursor<'b>,
     charset: Charset,
@@ -334,11 +329,7 @@ fn part_on_wire<'b, const NULLABLE: bool>(
         cursor.ahead.skip(wire.len())?;
         return ascii_of::<NULLABLE>(wire);
     }
-    let len = match NULLABLE {
-        true => cursor.unsigned_nullable::<{ u32::MAX as u64 }>(context)?,
-        false => Some(cursor.unsigned::<{ u32::MAX as u64 }>(context)?),
-    };
-    match len {
+    match cursor.text_len::<NULLABLE>(context)? {
         Some(len) if len > context.string_max as u64 => None,
         Some(len) => cursor.raw(len as usize).map(Some),
         None => Some(None),
@@ -473,24 +464,10 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         context.long_text(long.bytes(), &[]).map(TextValue::word)
     }
 
-    /// Decodes copy and tail without a value in the stream, for a mandatory field.
+    /// Decodes copy and tail without a value in the stream: the previous value, or the initial value,
+    /// which is then assigned. The inner `None` is absent and empties the entry.
     #[inline(always)]
     pub fn copied_text<P: Past>(
-        &mut self,
-        slot: StateSlot,
-        initial: Option<&[u8]>,
-        context: &mut CodingContext,
-    ) -> Option<TextValue> {
-        if self.is_assigned::<P>(slot) {
-            return self.previous_text(slot, context);
-        }
-        self.initial_text::<P>(slot, initial, context)?
-    }
-
-    /// Decodes copy and tail without a value in the stream, for an optional field; the inner `None`
-    /// is absent.
-    #[inline(always)]
-    pub fn copied_text_optional<P: Past>(
         &mut self,
         slot: StateSlot,
         initial: Option<&[u8]>,
@@ -499,26 +476,25 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context).map(Some);
         }
-        let text = self.initial_text::<P>(slot, initial, context)?;
-        if text.is_none() {
-            self.set_empty(slot);
-        }
-        Some(text)
+        self.initial_text::<P>(slot, initial, context)
     }
 
-    /// Assigns the initial value, if the entry is undefined and there is one.
     fn initial_text<P: Past>(
         &mut self,
         slot: StateSlot,
         initial: Option<&[u8]>,
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
-        let Some(initial) = initial else { return Some(None) };
-        if !P::IS_FRESH && self.entry_state(slot) != EntryState::Undefined {
-            return Some(None);
+        match initial {
+            Some(initial) if P::IS_FRESH || self.entry_state(slot) == EntryState::Undefined => {
+                let text = context.text(initial)?;
+                Some(Some(self.assign_text::<P>(slot, text, context)))
+            }
+            _ => {
+                self.set_empty(slot);
+                Some(None)
+            }
         }
-        let text = context.text(initial)?;
-        Some(Some(self.assign_text::<P>(slot, text, context)))
     }
 
     /// Decodes the delta of an ascii string, if its previous value is long; `None`, without changes,
@@ -538,33 +514,11 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         cursor.take_long(long).map(TextValue::from_word)
     }
 
-    /// Decodes the delta of a mandatory string.
+    /// Decodes the delta of a string; the inner `None` is NULL.
     ///
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
     #[inline(always)]
-    pub fn delta_text<K: CpuKernel>(
-        &mut self,
-        slot: StateSlot,
-        charset: Charset,
-        initial: &[u8],
-        cursor: &mut InputCursor<'_, K>,
-        context: &mut CodingContext,
-    ) -> Option<TextValue> {
-        if charset == Charset::Ascii
-            && let Some(text) = self.delta_of_long::<false, K>(slot, cursor, context)
-        {
-            return Some(text);
-        }
-        seldom();
-        let mut at = cursor.portable();
-        let word = self.delta_text_out::<false>(slot, charset, initial, &mut at, context)?;
-        *cursor = at.like(cursor);
-        word.map(TextValue::from_word)
-    }
-
-    /// Decodes the delta of an optional string; the inner `None` is NULL.
-    #[inline(always)]
-    pub fn delta_text_optional<K: CpuKernel>(
+    pub fn delta_text<const NULLABLE: bool, K: CpuKernel>(
         &mut self,
         slot: StateSlot,
         charset: Charset,
@@ -572,17 +526,17 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
-        if cursor.null_ascii() {
+        if NULLABLE && cursor.null_ascii() {
             return Some(None);
         }
         if charset == Charset::Ascii
-            && let Some(text) = self.delta_of_long::<true, K>(slot, cursor, context)
+            && let Some(text) = self.delta_of_long::<NULLABLE, K>(slot, cursor, context)
         {
             return Some(Some(text));
         }
         seldom();
         let mut at = cursor.portable();
-        let word = self.delta_text_out::<true>(slot, charset, initial, &mut at, context)?;
+        let word = self.delta_text_out::<NULLABLE>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
         Some(word.map(TextValue::from_word))
     }
@@ -596,13 +550,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         cursor: &mut InputCursor<'_>,
         context: &mut CodingContext,
     ) -> Option<Option<u64>> {
-        let subtraction = match NULLABLE {
-            true => match cursor.delta_nullable(context)? {
-                Some(subtraction) => subtraction,
-                None => return Some(None),
-            },
-            false => cursor.signed_word(context)?,
-        };
+        let Some(subtraction) = cursor.delta::<NULLABLE>(context)? else { return Some(None) };
         let subtraction = i32::try_from(subtraction).ok()?;
         let wire = part_on_wire::<false>(cursor, charset, context)??;
         let previous = self.text_base(slot, initial)?;
@@ -619,27 +567,11 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         Some(Some(self.assign_text::<Unknown>(slot, text, context).word()))
     }
 
-    /// Decodes the tail of a mandatory string that is in the stream.
+    /// Decodes the tail of a string that is in the stream; the inner `None` is NULL.
     ///
     /// Spec: FAST 1.1 §6.3.8.
     #[inline(always)]
-    pub fn tail_text<K: CpuKernel>(
-        &mut self,
-        slot: StateSlot,
-        charset: Charset,
-        initial: &[u8],
-        cursor: &mut InputCursor<'_, K>,
-        context: &mut CodingContext,
-    ) -> Option<TextValue> {
-        let mut at = cursor.portable();
-        let word = self.tail_text_out::<false>(slot, charset, initial, &mut at, context)?;
-        *cursor = at.like(cursor);
-        word.map(TextValue::from_word)
-    }
-
-    /// Decodes the tail of an optional string that is in the stream; the inner `None` is NULL.
-    #[inline(always)]
-    pub fn tail_text_optional<K: CpuKernel>(
+    pub fn tail_text<const NULLABLE: bool, K: CpuKernel>(
         &mut self,
         slot: StateSlot,
         charset: Charset,
@@ -648,7 +580,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
         let mut at = cursor.portable();
-        let word = self.tail_text_out::<true>(slot, charset, initial, &mut at, context)?;
+        let word = self.tail_text_out::<NULLABLE>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
         Some(word.map(TextValue::from_word))
     }
