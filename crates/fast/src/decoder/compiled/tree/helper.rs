@@ -497,13 +497,14 @@ impl TreeTexts<'_> {
     /// # Safety
     /// As for [`copy_text`].
     unsafe fn copied(&mut self, field: &TextField) -> Option<Word> {
-        if field.is_discarded {
-            return Some([0; 8]);
-        }
         let part = TextPart::buffer(self.buffers.get(field.buffer as usize)?);
         // SAFETY: as promised: compiled code has written all bytes up to `at`, at most 32 beyond `at_max`.
         unsafe { self.collect() };
         self.left = self.left.checked_sub(part.len)?;
+        if field.is_discarded {
+            self.offer();
+            return Some([0; 8]);
+        }
         let start = self.bytes.len();
         self.bytes.reserve(part.len + ROOM_BYTES);
         // SAFETY: the part is initialized and in the dictionary, not in `bytes`; `reserve` made room for it

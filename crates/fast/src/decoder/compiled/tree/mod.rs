@@ -431,7 +431,10 @@ impl TemplateDecoder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Decoder, DecoderOptions, EngineUnderTest, Program, ResetPolicy, TemplateSet};
+    use crate::{
+        CompileOptions, Decoder, DecoderOptions, EngineUnderTest, FastErrorKind, FieldValue,
+        Limits, Program, ResetPolicy, TemplateSet,
+    };
     use std::sync::Arc;
 
     const XML: &str = r#"<templates>
@@ -531,6 +534,70 @@ mod tests {
                 }
             }
             assert_eq!(tries > 5, tries_plain, "{tries} tries");
+        }
+    }
+
+    /// Compiled code writes a string of eight to 32 bytes itself while 64 bytes of room are left, and a function
+    /// reads it otherwise; both count it against the limit.
+    #[test]
+    fn strings_at_the_end_of_the_room_are_read_by_code() {
+        let xml = r#"<templates><template name="T" id="1"><string name="A"/><string name="B"><copy/></string>
+            <group name="G" presence="optional"><uInt32 name="N"/></group></template></templates>"#;
+        let program = |fields: Option<&[&str]>| {
+            let fields = fields.map(|fields| fields.iter().map(|&name| name.to_owned()).collect());
+            let options = CompileOptions::default().fields(fields);
+            let set = TemplateSet::parse(xml).unwrap();
+            Arc::new(Program::compile_with(set, &options).unwrap())
+        };
+        // All fields are stored; one is; both are discarded, and count all the same.
+        let programs = [program(None), program(Some(&["B"])), program(Some(&["N"]))];
+        let lengths =
+            [(63, 31, 32), (64, 32, 32), (65, 33, 32), (71, 63, 8), (71, 8, 63), (64, 8, 8)];
+        for (program, (bytes_max, first, second)) in
+            programs.iter().flat_map(|program| lengths.map(|lengths| (program, lengths)))
+        {
+            let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);
+            let mut decoder = Decoder::with_options(program.clone(), options);
+            let mut message = [0xe0, 0x81].to_vec();
+            message.extend((0..first).chain(0..second).map(|_| b'a'));
+            message[first + 1] |= 0x80;
+            message[first + second + 1] |= 0x80;
+            // B is not in the stream.
+            let copied = [&[0xc0, 0x81], &message[2..first + 2]].concat();
+            // Words count as well, so the limit is set when there are enough of them.
+            for _ in 0..3 {
+                decoder.decode(&message).unwrap();
+            }
+            for message in [&message, &copied] {
+                let before = by_operations(&decoder);
+                decoder.options.limits = Limits::default().message_bytes_max(bytes_max);
+                let decoded = decoder.decode(message).unwrap();
+                let len_of = |name| match decoded.message.root().field(name).unwrap() {
+                    FieldValue::Ascii(text) => Some(text.len()),
+                    FieldValue::Discarded => None,
+                    other => panic!("{other:?}"),
+                };
+                let expected = [Some(first), Some(second)];
+                let is_stored =
+                    |found: Option<usize>, expected| found.is_none() || found == expected;
+                let found = ["A", "B"].map(len_of);
+                assert!(
+                    is_stored(found[0], expected[0]) && is_stored(found[1], expected[1]),
+                    "{found:?}"
+                );
+                assert_eq!(by_operations(&decoder), before, "{bytes_max} {first} {second}");
+            }
+            for refused in [&message, &copied] {
+                decoder.reset();
+                decoder.options.limits = Limits::default();
+                // Code is skipped for some messages after it bailed out.
+                for _ in 0..8 {
+                    decoder.decode(&message).unwrap();
+                }
+                decoder.options.limits = Limits::default().message_bytes_max(first + second - 1);
+                let error = decoder.decode(refused).map(|decoded| decoded.len).unwrap_err();
+                assert_eq!(error.kind(), FastErrorKind::MessageTooLarge, "{first} {second}");
+            }
         }
     }
 

@@ -138,8 +138,9 @@ impl TreeEmitter<'_, '_> {
         let last = self.b.ins().band_imm(last, 0x7f);
         let last_at = self.b.ins().iadd(at, stop);
         self.b.ins().istore8(HEAD, last, last_at, 0);
-        if !op.discard {
-            self.keep_middle(fields, op, at, len);
+        match op.discard {
+            true => self.count_discarded(at_max, len),
+            false => self.keep_middle(fields, op, at, len),
         }
         let after = self.b.ins().iadd(position, len);
         self.b.def_var(self.position, after);
@@ -152,8 +153,18 @@ impl TreeEmitter<'_, '_> {
         self.b.switch_to_block(other);
     }
 
+    /// Counts `len` bytes of a discarded field against the message's limit, as all engines do; the next string
+    /// overwrites them.
+    fn count_discarded(&mut self, at_max: Value, len: Value) {
+        let at_max = self.b.ins().isub(at_max, len);
+        self.store_call(TEXTS + offset_of!(TreeTexts<'_>, at_max), at_max);
+        let left = self.load_call(TEXTS + offset_of!(TreeTexts<'_>, left));
+        let left = self.b.ins().isub(left, len);
+        self.store_call(TEXTS + offset_of!(TreeTexts<'_>, left), left);
+    }
+
     /// Adds `len` bytes that were written at `at` to the message's strings, and stores their place in the
-    /// record. The next string overwrites the bytes of a discarded field.
+    /// record.
     fn keep_middle(&mut self, fields: &SegmentFields<'_>, op: &Op, at: Value, len: Value) {
         let end = self.b.ins().iadd(at, len);
         self.store_call(TEXTS + offset_of!(TreeTexts<'_>, at), end);
