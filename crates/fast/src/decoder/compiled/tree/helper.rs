@@ -534,3 +534,357 @@ fn stop_in(bytes: &[u8]) -> Option<usize> {
     }
     first_stop(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TemplateSet;
+    use crate::dictionary::{DictionaryEntries, place_of, short_bytes};
+    use OperatorKind as K;
+    use std::ptr::null_mut;
+
+    /// Lengths around those of words and of pieces that are copied at once.
+    const LENGTHS: [usize; 10] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257];
+    const WIRES: [WireType; 3] = [WireType::Ascii, WireType::Unicode, WireType::ByteVector];
+    const STRING_MAX: usize = 600;
+
+    /// Returns a dictionary with one entry, of a string.
+    fn dictionary() -> DictionaryEntries {
+        let xml = "<templates><template name='T' id='1'><string name='S'><copy/></string></template></templates>";
+        let program = Program::compile(TemplateSet::parse(xml).expect("valid")).expect("compiles");
+        DictionaryEntries::new(&program)
+    }
+
+    /// Returns a mandatory field of the entry.
+    fn field(wire: WireType, operator: OperatorKind, initial: &[u8]) -> TextField {
+        TextField {
+            field: 0,
+            entry: 0,
+            buffer: 0,
+            wire,
+            operator,
+            is_optional: false,
+            is_discarded: false,
+            initial: initial.into(),
+        }
+    }
+
+    /// Returns bytes in a vector without spare capacity: a byte after them belongs to nobody.
+    fn exactly(bytes: &[u8]) -> Vec<u8> {
+        Box::<[u8]>::from(bytes).into_vec()
+    }
+
+    /// Returns a string that differs from others at every position.
+    fn text(first: u8, len: usize) -> Vec<u8> {
+        (0..len).map(|index| first + (index % 23) as u8).collect()
+    }
+
+    fn texts<'t>(
+        dictionary: &'t mut DictionaryEntries,
+        bytes: &'t mut Vec<u8>,
+        left: usize,
+    ) -> TreeTexts<'t> {
+        let parts = dictionary.parts();
+        let mut texts = TreeTexts {
+            at: null_mut(),
+            at_max: null_mut(),
+            base: null(),
+            end: null(),
+            entries: parts.entries,
+            buffers: parts.texts,
+            epoch: parts.epoch,
+            undo: Some(parts.undo),
+            bytes,
+            string_max: STRING_MAX,
+            left,
+        };
+        texts.offer();
+        texts
+    }
+
+    fn unsigned(value: usize) -> Vec<u8> {
+        match value >> 7 {
+            0 => vec![value as u8 | STOP],
+            high => vec![high as u8, value as u8 | STOP],
+        }
+    }
+
+    fn signed(value: i64) -> Vec<u8> {
+        match value {
+            -64..64 => vec![value as u8 | STOP],
+            _ => vec![(value >> 7) as u8 & !STOP, value as u8 | STOP],
+        }
+    }
+
+    /// Returns a string as it is on the wire.
+    fn on_wire(wire: WireType, text: &[u8]) -> Vec<u8> {
+        let mut bytes = text.to_vec();
+        if wire != WireType::Ascii {
+            return [unsigned(text.len()), bytes].concat();
+        }
+        match bytes.last_mut() {
+            Some(last) => *last |= STOP,
+            None => bytes.push(STOP),
+        }
+        bytes
+    }
+
+    /// Returns the string of a word.
+    fn string<'b>(word: &'b Word, bytes: &'b [u8]) -> &'b [u8] {
+        let (start, len) = place_of(*word);
+        short_bytes(word).unwrap_or_else(|| &bytes[start..start + len])
+    }
+
+    /// Reads a field behind another string of the message; `expected` is its value. The entry has
+    /// `previous`, if that is given.
+    fn read(
+        dictionary: &mut DictionaryEntries,
+        field: &TextField,
+        previous: Option<&[u8]>,
+        stream: &[u8],
+        expected: Option<&[u8]>,
+    ) {
+        const BEFORE: &[u8] = b"a string before";
+        dictionary.reset();
+        if let Some(previous) = previous {
+            dictionary.set_bytes::<false>(0, previous);
+        }
+        dictionary.keep(1, &[]);
+        let parts = dictionary.parts();
+        // SAFETY: `parts` borrows the entries, and there is one.
+        parts.saved[0] = unsafe { (&(*parts.entries))[0] };
+        let mut bytes = exactly(BEFORE);
+        let stream = Box::<[u8]>::from(stream);
+        let mut texts = texts(dictionary, &mut bytes, 1000);
+        // SAFETY: the stream is readable, entries and buffers are valid, and nothing was written at `at`.
+        let read = unsafe { texts.read(field, &stream) };
+        let is_long = expected.is_some_and(|expected| expected.len() > INLINE_MAX);
+        if expected.is_some() {
+            let len = texts.bytes.len();
+            assert_eq!(texts.at, texts.bytes.as_mut_ptr().wrapping_add(len), "{field:?}");
+            assert_eq!(texts.left, 1000 - (len - BEFORE.len()), "{field:?}");
+        }
+        let found = read.map(|(len, word)| {
+            assert_eq!(len, stream.len(), "{field:?} {stream:02x?}");
+            string(&word.expect("present"), &bytes).to_vec()
+        });
+        assert_eq!(found.as_deref(), expected, "{field:?} {previous:02x?} {stream:02x?}");
+        assert!(bytes.starts_with(BEFORE));
+        let is_stored = !matches!(field.operator, K::None | K::Default);
+        if let (Some(expected), true) = (expected, is_stored) {
+            assert_eq!(dictionary.state(0), EntryState::Assigned);
+            assert_eq!(dictionary.bytes(0), expected, "{field:?}");
+            assert!(is_long || dictionary.word(0) != LONG_WORD);
+        }
+        dictionary.put_back(&[0], &[]);
+        match previous {
+            Some(previous) => assert_eq!(dictionary.bytes(0), previous, "{field:?}"),
+            None => assert_eq!(dictionary.state(0), EntryState::Undefined),
+        }
+    }
+
+    #[test]
+    fn strings_are_read_with_every_operator_and_length() {
+        let dictionary = &mut dictionary();
+        for wire in WIRES {
+            for value in LENGTHS.map(|len| text(b'A', len)) {
+                let stream = on_wire(wire, &value);
+                for operator in [K::None, K::Default, K::Copy] {
+                    read(dictionary, &field(wire, operator, b""), None, &stream, Some(&value));
+                    read(
+                        dictionary,
+                        &field(wire, operator, b""),
+                        Some(b"a previous value"),
+                        &stream,
+                        Some(&value),
+                    );
+                }
+            }
+        }
+    }
+
+    /// The base is an initial value at the end of its allocation, or a previous value in the entry or its
+    /// buffer.
+    #[test]
+    fn tails_and_deltas_are_joined_with_a_base_of_every_length() {
+        let dictionary = &mut dictionary();
+        for (base, value) in LENGTHS.iter().flat_map(|&base| LENGTHS.map(|value| (base, value))) {
+            // The charsets differ at the stop bit and in the check for UTF-8 only.
+            let wire = WIRES[(base + value) % WIRES.len()];
+            let (base, value) = (text(b'a', base), text(b'A', value));
+            let kept = base.len().saturating_sub(value.len());
+            let joined = [&base[..kept], &value].concat();
+            let stream = on_wire(wire, &value);
+            read(dictionary, &field(wire, K::Tail, &base), None, &stream, Some(&joined));
+            read(
+                dictionary,
+                &field(wire, K::Tail, b"initial"),
+                Some(&base),
+                &stream,
+                Some(&joined),
+            );
+
+            for cut in [0, 1, base.len() / 2, base.len()] {
+                let kept = base.len().checked_sub(cut);
+                let is_front = |is_front: bool| if is_front { !(cut as i64) } else { cut as i64 };
+                for in_front in [false, true] {
+                    let stream = [signed(is_front(in_front)), on_wire(wire, &value)].concat();
+                    let joined = kept.map(|kept| match in_front {
+                        true => [&value, &base[cut..]].concat(),
+                        false => [&base[..kept], &value].concat(),
+                    });
+                    read(
+                        dictionary,
+                        &field(wire, K::Delta, &base),
+                        None,
+                        &stream,
+                        joined.as_deref(),
+                    );
+                    let with_initial = field(wire, K::Delta, b"initial");
+                    read(dictionary, &with_initial, Some(&base), &stream, joined.as_deref());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn strings_beyond_a_limit_and_invalid_ones_are_declined() {
+        let dictionary = &mut dictionary();
+        for wire in WIRES {
+            let longest = text(b'A', STRING_MAX);
+            read(
+                dictionary,
+                &field(wire, K::Copy, b""),
+                None,
+                &on_wire(wire, &longest),
+                Some(&longest),
+            );
+            let longer = text(b'A', STRING_MAX + 1);
+            read(
+                dictionary,
+                &field(wire, K::Copy, b""),
+                Some(b"a previous value"),
+                &on_wire(wire, &longer),
+                None,
+            );
+            // Together with the front of the previous value.
+            let stream = [signed(0), on_wire(wire, &longest)].concat();
+            read(dictionary, &field(wire, K::Delta, b""), Some(b"a previous value"), &stream, None);
+        }
+        for text in [&b"short\xff"[..], b"a longer one \xff"] {
+            read(
+                dictionary,
+                &field(WireType::ByteVector, K::Copy, b""),
+                None,
+                &on_wire(WireType::ByteVector, text),
+                Some(text),
+            );
+            let stream = on_wire(WireType::Unicode, text);
+            read(
+                dictionary,
+                &field(WireType::Unicode, K::Copy, b""),
+                Some(b"a previous value"),
+                &stream,
+                None,
+            );
+        }
+        for stream in [&[0, b'A' | STOP][..], &[0, 0, STOP], b"without end", &[]] {
+            read(
+                dictionary,
+                &field(WireType::Ascii, K::Copy, b""),
+                Some(b"a previous value"),
+                stream,
+                None,
+            );
+        }
+        for stream in [&[0x8a, b'A'][..], &[0x01], &[]] {
+            read(
+                dictionary,
+                &field(WireType::ByteVector, K::Copy, b""),
+                Some(b"a previous value"),
+                stream,
+                None,
+            );
+        }
+    }
+
+    #[test]
+    fn long_values_of_an_entry_are_copied_to_the_message() {
+        let mut dictionary = dictionary();
+        let mut field = field(WireType::Ascii, K::Copy, b"");
+        for len in LENGTHS.into_iter().filter(|len| *len > INLINE_MAX) {
+            let value = text(b'A', len);
+            dictionary.set_bytes::<false>(0, &value);
+            let mut bytes = exactly(b"before");
+            let mut texts = texts(&mut dictionary, &mut bytes, 3 * len);
+            // A discarded value counts against the limit, too.
+            for (is_discarded, is_copied, left) in
+                [(true, true, 2 * len), (false, true, len), (false, true, 0), (true, false, 0)]
+            {
+                field.is_discarded = is_discarded;
+                // SAFETY: entries and buffers are valid, and nothing was written at `at`.
+                let word = unsafe { texts.copied(&field) };
+                assert_eq!((word.is_some(), texts.left), (is_copied, left), "{len}");
+                if let Some(word) = word {
+                    let expected = if is_discarded { &[] } else { &value[..] };
+                    assert_eq!(string(&word, texts.bytes), expected);
+                }
+            }
+            assert_eq!(bytes, [b"before", &value[..], &value].concat());
+        }
+    }
+
+    /// Does what compiled code does with a string of 20 bytes: writes 32 at `at`, and assigns them to the
+    /// entry; then a function reads another string.
+    #[test]
+    fn strings_that_compiled_code_has_written_are_kept() {
+        let mut dictionary = dictionary();
+        dictionary.set_bytes::<false>(0, b"the previous value");
+        dictionary.keep(1, &[]);
+        let copy = field(WireType::Ascii, K::Copy, b"");
+        let none = field(WireType::Ascii, K::None, b"");
+        let mut bytes = exactly(b"before");
+        bytes.reserve_exact(ROOM_BYTES);
+        let mut texts = texts(&mut dictionary, &mut bytes, 1000);
+        let (value, len) = (text(b'A', MIDDLE_BYTES), 20);
+        assert!(texts.at <= texts.at_max);
+        let start = texts.at;
+        // SAFETY: `ROOM_BYTES` of capacity follow `at`; the first `len` are written.
+        unsafe {
+            start.copy_from_nonoverlapping(value.as_ptr(), MIDDLE_BYTES);
+            texts.at = start.add(len);
+            let written = TextPart { start, len, readable: ROOM_BYTES };
+            texts.assign(&copy, written).expect("an entry");
+        }
+        let next = text(b'a', 300);
+        // SAFETY: the stream is readable, and all bytes before `at` are written.
+        let (_, word) =
+            unsafe { texts.read(&none, &on_wire(WireType::Ascii, &next)) }.expect("valid");
+        assert_eq!(texts.left, 1000 - len - next.len());
+        assert_eq!(string(&word.expect("present"), &bytes), next);
+        assert_eq!(bytes, [b"before", &value[..len], &next].concat());
+        assert_eq!(dictionary.bytes(0), &value[..len]);
+    }
+
+    /// Compiled code writes strings where 64 bytes are left: of the capacity, and of the message's limit.
+    #[test]
+    fn compiled_code_may_write_where_enough_room_is_left() {
+        for (room, positions) in
+            [(0, None), (63, None), (64, Some(0)), (65, Some(1)), (300, Some(236))]
+        {
+            for (capacity, left) in [(room, 1000), (1000, room), (room, room)] {
+                let mut dictionary = dictionary();
+                let mut bytes = exactly(b"before");
+                bytes.reserve_exact(capacity);
+                assert_eq!(bytes.capacity(), b"before".len() + capacity);
+                let mut texts = texts(&mut dictionary, &mut bytes, left);
+                let at = texts.bytes.as_mut_ptr().wrapping_add(b"before".len());
+                let at_max = positions.map_or(null_mut(), |positions| at.wrapping_add(positions));
+                assert_eq!((texts.at, texts.at_max), (at, at_max), "{capacity} {left}");
+                texts.string_max = MIDDLE_BYTES - 1;
+                texts.offer();
+                assert!(texts.at_max.is_null());
+            }
+        }
+    }
+}
