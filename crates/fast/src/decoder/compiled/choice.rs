@@ -137,6 +137,7 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decoder::vectors::Wide;
     use crate::{Decoder, DecoderOptions, EngineUnderTest, Program, TemplateSet, TierUp};
     use std::sync::Arc;
 
@@ -196,8 +197,12 @@ mod tests {
             });
             assert_eq!(one, other, "message {number}");
         }
-        if let Some(choice) = &automatic.jit.templates[0].sequence {
-            assert!(choice.pause > 2 * PAUSE_MIN, "two trials took place");
+        match &automatic.jit.templates[0].sequence {
+            Some(choice) => assert!(choice.pause > 2 * PAUSE_MIN, "two trials took place"),
+            None if Wide::detect().is_none() => {
+                eprintln!("SKIPPED: this CPU has no vectors of 512 bits");
+            }
+            None => panic!("SIMD can decode the entries"),
         }
     }
 }

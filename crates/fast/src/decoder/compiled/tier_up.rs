@@ -4,7 +4,7 @@ use super::Compiled;
 use super::choice::SequenceChoice;
 use super::tail::PacketTail;
 use crate::decoder::vectors::{Habit, Wide};
-use crate::decoder::{DecoderOptions, EngineUnderTest, TierUp};
+use crate::decoder::{Decoder, DecoderOptions, EngineUnderTest, TierUp};
 use crate::program::{Program, Quick};
 use std::sync::Arc;
 
@@ -106,11 +106,13 @@ impl JitEngine {
             }
         }
     }
+}
 
-    /// Returns the number of messages of a template that were decoded without machine code.
-    #[cfg(test)]
-    pub(super) fn heat_of(&self, template: usize) -> u32 {
-        self.templates[template].heat
+impl Decoder {
+    /// Returns the number of messages of a template that were decoded without machine code. For tests.
+    #[doc(hidden)]
+    pub fn decoded_without_code(&self, template: usize) -> Option<u32> {
+        Some(self.jit.templates.get(template)?.heat)
     }
 }
 
@@ -170,7 +172,7 @@ fn compile(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Decoder, TemplateId, TemplateSet};
+    use crate::{TemplateId, TemplateSet};
 
     const XML: &str = r#"<templates>
         <template name="Often" id="1"><uInt32 name="a"><copy/></uInt32><uInt32 name="b"><increment/></uInt32>
