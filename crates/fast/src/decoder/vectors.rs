@@ -22,9 +22,6 @@ pub(crate) struct Habit {
 }
 
 const STRIKES_MAX: u8 = 7;
-/// Strikes before plain code backs off: failures minus successes.
-#[cfg(machine_code)]
-const TOLERATED: u8 = 2;
 
 impl Habit {
     /// True if the engine should be tried now.
@@ -41,26 +38,24 @@ impl Habit {
     #[inline(always)]
     pub(crate) fn learn(&mut self, is_declined: bool) {
         if is_declined {
-            self.declined();
+            self.fail(0);
         } else if self.strikes > 0 {
             self.strikes -= 1;
         }
     }
 
-    /// Doubles the back-off, unless about half of the calls succeed.
+    /// Records a failure: doubles the back-off, unless about half of the calls succeed. The first
+    /// `tolerated` strikes skip nothing.
     #[cold]
-    fn declined(&mut self) {
+    pub(crate) fn fail(&mut self, tolerated: u8) {
         self.strikes = (self.strikes + 1).min(STRIKES_MAX);
-        self.skip = (1 << self.strikes) - 1;
+        self.skip = (1 << self.strikes.saturating_sub(tolerated)) - 1;
     }
 
-    /// Records a failure; the first two strikes skip nothing, because plain code that fails sometimes is
-    /// still faster than the tree.
-    #[cold]
-    #[cfg(machine_code)]
-    pub(crate) fn failed_once_more(&mut self) {
-        self.declined();
-        self.skip = (1 << self.strikes.saturating_sub(TOLERATED)) - 1;
+    /// Returns the number of calls to skip before the next attempt.
+    #[cfg(all(test, machine_code))]
+    pub(crate) fn skip(self) -> u8 {
+        self.skip
     }
 }
 

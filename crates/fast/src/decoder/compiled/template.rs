@@ -3,7 +3,7 @@
 use super::super::wide::WideCall;
 use super::message::{MessageCall, MessageEnd};
 use super::tail::PacketTail;
-use super::tier_up::TemplateSuccess;
+use super::tier_up::{TOLERATED, TemplateSuccess};
 use super::{CompiledMessage, MessageFunction};
 use crate::decoder::vectors::Wide;
 use crate::decoder::{Decoder, DecoderOptions, ResetPolicy, lanes};
@@ -90,7 +90,7 @@ impl Decoder {
                 let end = template.tree::<STREAM>(code.tree()?, input)?;
                 if plain.is_some() {
                     // Plain code backs off only where tree code succeeds.
-                    template.success.plain.failed_once_more();
+                    template.success.plain.fail(TOLERATED);
                 }
                 end
             }

@@ -8,6 +8,10 @@ use crate::decoder::{Decoder, DecoderOptions, EngineUnderTest, TierUp};
 use crate::program::{Program, Quick};
 use std::sync::Arc;
 
+/// Strikes (failures minus successes) before plain code backs off: plain code that fails sometimes is still
+/// faster than the tree.
+pub(super) const TOLERATED: u8 = 2;
+
 /// The compiled code that a decoder uses, and its success by template.
 #[derive(Clone, Debug)]
 pub(in crate::decoder) struct JitEngine {
