@@ -145,3 +145,44 @@ fn respelt(name: &str) -> Option<&'static str> {
         .chain(OPERATORS.iter().copied())
         .find(|known| known.eq_ignore_ascii_case(name) && *known != name)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::template::TemplateSet;
+    use crate::template::reader::testkit::wrap;
+
+    /// Asserts that these instructions of a template have one error: this one.
+    fn assert_error(instructions: &str, message: &str) {
+        let errors = TemplateSet::parse(&wrap(instructions)).expect_err("one error").errors;
+        let told = errors.iter().map(|error| (&*error.message, &*error.help)).collect::<Vec<_>>();
+        assert_eq!(told, [(message, "leave one of them")]);
+    }
+
+    #[test]
+    fn a_second_type_of_a_template_is_an_error() {
+        let types = "<typeRef name='A'/><typeRef name='B'/><uInt32 name='a'/>";
+        assert_error(types, "<template> has more than one typeRef");
+    }
+
+    #[test]
+    fn a_second_length_of_a_sequence_is_an_error() {
+        let sequence = "<sequence name='s'><length/><length/><uInt32 name='a'/></sequence>";
+        assert_error(sequence, "<sequence> has more than one length");
+    }
+
+    #[test]
+    fn a_second_exponent_of_a_decimal_is_an_error() {
+        let exponents = "<exponent><copy/></exponent><exponent><delta/></exponent>";
+        let decimal =
+            format!("<decimal name='d'>{exponents}<mantissa><delta/></mantissa></decimal>");
+        assert_error(&decimal, "<decimal> has more than one exponent");
+    }
+
+    #[test]
+    fn a_second_operator_of_a_field_is_an_error() {
+        assert_error(
+            "<uInt32 name='a'><copy/><delta/></uInt32>",
+            "<uInt32> has more than one operator",
+        );
+    }
+}
