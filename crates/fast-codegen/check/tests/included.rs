@@ -9,7 +9,11 @@ mod prices {
 use prices::{Decoder, Encoder, Message, Price};
 use std::sync::Arc;
 use tickwire_fast::generated;
-use tickwire_fast::{Decimal, EncoderOptions, FastErrorKind, Limits, Program, TemplateSet};
+use tickwire_fast::{
+    Conformance, Decimal, DecoderOptions, EncoderOptions, FastErrorKind, Limits, MessageBuilder,
+    Program, TemplateSet,
+};
+use tickwire_fast_codegen_check::make;
 
 const XML: &str = include_str!("support/included.xml");
 
@@ -97,4 +101,81 @@ fn strings_longer_than_the_limit_are_not_encoded() {
             assert!(again.is_empty());
         }
     }
+}
+
+/// A frame with the values 1, 7 and "Frankfurt", and content with 3, "Headlines" and "x".
+const FIRST: &[&[u8]] =
+    &[&[0xd8, 0x84, 0x87], b"Frankfur\xf4", &[0xf0, 0x85, 0x83], b"Headline\xf3", b"\xf8"];
+/// A frame with the next count and without its other fields, so with their previous values; then such
+/// content with "y".
+const NEXT: &[&[u8]] = &[&[0xc0, 0x84, 0xc0, 0x85], b"\xf9"];
+/// As [`FIRST`], with other values; the body begins with zero bytes, which only the dynamic engine decodes.
+const REFUSED: &[&[u8]] = &[
+    &[0xd8, 0x84, 0x88],
+    b"Paris and Rom\xe5",
+    &[0xf0, 0x85, 0x84],
+    b"Subtitle\xf3",
+    &[0, 0, 0x81],
+];
+
+/// A message inside a reference resets all entries when it fails; the message around it then restores
+/// them.
+#[test]
+fn entries_are_restored_if_a_message_inside_a_reference_fails() {
+    let text = |count: u32, body: &str| {
+        let content = format!("#Content{{0:3 1:\"Headlines\" 2:\"{body}\" }}");
+        format!("Frame 0:{count} 1:7 2:\"Frankfurt\" 3:{content} ")
+    };
+    let (first, next, refused) = (FIRST.concat(), NEXT.concat(), REFUSED.concat());
+    // Entries of a template that takes no part.
+    let (price, price_again) = ([0xc6, 0x81, 0x85, 0x85, 0x80], [0xc0, 0x81, 0x80]);
+    let begin = || {
+        let options = DecoderOptions::default().conformance(Conformance::Lenient);
+        let mut engine = make::<prices::Templates>(program(), options);
+        let shown = engine.decode(&price).expect("decodes").0;
+        assert_eq!(engine.decode(&first), Ok((text(1, "x"), first.len())));
+        assert_eq!(engine.left_over(), 0, "by generated code");
+        (engine, shown)
+    };
+    // Streams that end anywhere in the second message.
+    for cut in [&next, &refused].iter().flat_map(|all| (1..all.len()).map(|len| &all[..len])) {
+        let (mut engine, shown) = begin();
+        assert_eq!(engine.decode_stream(cut), Ok(None), "{cut:02x?}");
+        assert_eq!(engine.decode(&next), Ok((text(2, "y"), next.len())), "after {cut:02x?}");
+        assert_eq!(engine.decode(&price_again).expect("decodes").0, shown, "after {cut:02x?}");
+    }
+    // The dynamic engine decodes the message again, from the same previous values.
+    let (mut engine, shown) = begin();
+    let (told, len) = engine.decode(&refused).expect("decodes");
+    assert_eq!((len, engine.left_over()), (refused.len(), 1), "by the dynamic engine");
+    assert!(told.starts_with("Frame 0:2 1:8 2:\"Paris and Rome\" "), "{told}");
+    assert_eq!(engine.decode(&price_again).expect("decodes").0, shown);
+}
+
+/// As above, for the encoder, which fails at the content's body: it exceeds the limit.
+#[test]
+fn entries_are_as_before_if_a_message_inside_a_reference_cannot_be_encoded() {
+    let limits = Limits::default().string_max(20);
+    let mut engine = make::<prices::Templates>(program(), DecoderOptions::default().limits(limits));
+    let mut encode = |count: u64, kind: u64, texts: [&str; 3], rank: u64| {
+        let mut builder = MessageBuilder::new(program());
+        builder.begin(3).expect("a template");
+        builder.set_u64("Count", count).expect("a field");
+        builder.set_u64("Kind", kind).expect("a field");
+        builder.set_str("Venue", texts[0]).expect("a field");
+        builder.begin_dynamic("#dyn", 4).expect("a reference");
+        builder.set_u64("Rank", rank).expect("a field");
+        builder.set_str("Title", texts[1]).expect("a field");
+        builder.set_str("Body", texts[2]).expect("a field");
+        builder.end().expect("a reference");
+        let mut bytes = Vec::new();
+        let encoded = engine.encode(builder.finish().expect("complete"), &mut bytes);
+        (encoded.map(|_| bytes).map_err(|error| error.kind()), engine.encoded_left_over())
+    };
+    let first = encode(1, 7, ["Frankfurt", "Headlines", "x"], 3);
+    assert_eq!(first, (Ok(FIRST.concat()), 0));
+    let refused = encode(5, 8, ["Paris and Rome", "Subtitles", "more than twenty bytes"], 4);
+    assert_eq!(refused, (Err(FastErrorKind::StringTooLong), 1));
+    let next = encode(2, 7, ["Frankfurt", "Headlines", "y"], 3);
+    assert_eq!(next, (Ok(NEXT.concat()), 1));
 }
