@@ -362,9 +362,9 @@ impl<'b, K: CpuKernel> InputCursor<'b, K> {
         None
     }
 
-    /// If the next byte is NULL in place of a nullable ascii string, skips it and returns true.
+    /// If the next byte is NULL, of an ascii string or of the length of a delta, skips it and returns true.
     #[inline(always)]
-    pub(super) fn null_ascii(&mut self) -> bool {
+    pub(super) fn take_null(&mut self) -> bool {
         self.ahead.rest().first() == Some(&STOP) && self.ahead.skip(1).is_some()
     }
 

@@ -159,7 +159,7 @@ impl<K: CpuKernel> InputCursor<'_, K> {
         if let Some(text) = self.short_ascii(context) {
             return Some(Some(text));
         }
-        if NULLABLE && self.null_ascii() {
+        if NULLABLE && self.take_null() {
             return Some(None);
         }
         seldom();
@@ -526,7 +526,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORD
         cursor: &mut InputCursor<'_, K>,
         context: &mut CodingContext,
     ) -> Option<Option<TextValue>> {
-        if NULLABLE && cursor.null_ascii() {
+        if NULLABLE && cursor.take_null() {
             return Some(None);
         }
         if charset == Charset::Ascii
