@@ -1,17 +1,17 @@
 //! Dictionaries: the previous values of all dictionaries of a template set, in one array.
 
-mod homes;
+mod lanes;
 #[cfg(machine_code)]
 mod undo;
 mod word;
 
-use crate::program::Program;
+use crate::program::{LANES_MAX, Program};
 #[cfg(machine_code)]
-pub(crate) use homes::{DICTIONARY_PARTS, Home};
-use homes::{Homes, WaitingMessage};
-pub(crate) use homes::{LaneState, LaneWords};
+pub(crate) use lanes::DICTIONARY_PARTS;
+use lanes::WaitingMessage;
+pub(crate) use lanes::{LaneState, LaneWords};
 #[cfg(machine_code)]
-pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS};
+pub(crate) use undo::EntryBackup;
 pub(crate) use word::{
     INLINE_MAX, LEN_MAX, LONG_WORD, Word, inline_word, is_long, long_word, place_of, place_word,
     short_bytes, word_of_bytes,
@@ -36,53 +36,71 @@ pub enum EntryState {
     Assigned,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DictionaryEntry {
-    word: Word,
-    /// Exponent of a decimal.
-    exponent: i32,
-    /// `epoch` when assigned, `epoch + 1` when empty, anything else when undefined.
-    stamp: u32,
-}
+/// Difference of an entry's stamp from the epoch. In any other case the stamp is below the epoch, and the
+/// entry undefined.
+pub(crate) const ASSIGNED: u32 = 0;
+pub(crate) const EMPTY: u32 = 1;
+/// Assigned, but runs cannot continue from the value: a string that is not in its word, or an exponent that
+/// only a lenient decoder accepts.
+pub(crate) const UNFIT: u32 = 2;
+/// There is no last template: nothing was decoded since the last reset, so every entry is undefined.
+const NO_TEMPLATE: u32 = u32::MAX;
+/// There is no last template, but entries were set from outside, not by a message.
+const SET_FROM_OUTSIDE: u32 = u32::MAX - 1;
+/// What a reset adds to the epoch.
+pub(crate) const EPOCH_STEP: u32 = 4;
 
 /// All dictionaries of one decoder or encoder.
 #[derive(Clone, Debug)]
 pub(crate) struct DictionaryEntries {
-    entries: Vec<DictionaryEntry>,
+    /// Value of each entry; the exponent of a decimal is in the word after its mantissa. Those of a run are in
+    /// the order of its lanes. This and `stamps` have [`LANES_MAX`]
+    /// more elements than there are entries, so that a run's are arrays of fixed length.
+    words: Vec<Word>,
+    /// State of each entry: its distance from the epoch is [`ASSIGNED`], [`EMPTY`] or [`UNFIT`].
+    stamps: Vec<u32>,
     /// Values too long for a word, by text buffer.
     texts: Vec<Vec<u8>>,
     text_of_entry: Vec<u32>,
     /// Type tag of the value of entries shared between types.
     tags: Vec<u8>,
-    /// Even and above 1; a reset adds 2, so that it costs the same for any number of entries.
+    /// A multiple of [`EPOCH_STEP`], which a reset adds, so that it costs the same for any number of entries.
     epoch: u32,
-    /// Index of the last template: the template id is a copy field of the global dictionary.
-    last_template: Option<u32>,
+    /// Index of the last template, or [`NO_TEMPLATE`], or [`SET_FROM_OUTSIDE`]: the template id is a copy field
+    /// of the global dictionary.
+    last_template: u32,
     journal: Option<DictionaryJournal>,
-    /// Lanes of runs between records, see [`Homes`].
-    homes: Homes,
-    /// The last message, if its lanes have not been copied to their homes yet.
+    /// Buffer for lanes that are not those of the entries.
+    lanes: Box<LaneWords>,
+    /// The last message, if its lanes have not been copied to their entries yet.
     waiting: WaitingMessage,
     #[cfg(machine_code)]
     undo: undo::Undo,
-    /// Epoch in which entries were set from outside, not by a message.
-    set_in: u32,
+}
+
+/// Value and state of an entry before a message changed it.
+#[derive(Clone, Copy, Debug)]
+struct EntryBefore {
+    entry: u32,
+    word: Word,
+    stamp: u32,
+    tag: u8,
 }
 
 /// A point between messages; see [`DictionaryEntries::mark`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DictionaryMark {
     epoch: u32,
-    last_template: Option<u32>,
+    last_template: u32,
 }
 
 /// State to restore if a message turns out to be truncated.
 #[derive(Clone, Debug, Default)]
 struct DictionaryJournal {
-    entries: Vec<(u32, DictionaryEntry, u8)>,
+    entries: Vec<EntryBefore>,
     texts: TextUndo,
     epoch: u32,
-    last_template: Option<u32>,
+    last_template: u32,
     /// Number of the message being journalled. Each entry is journalled once per message and marked
     /// with its number, so a journal is never larger than the dictionaries, however often a message
     /// overwrites an entry.
@@ -140,16 +158,13 @@ impl TextUndo {
     }
 }
 
-impl DictionaryEntry {
-    #[inline]
-    pub(crate) fn state(&self, epoch: u32) -> EntryState {
-        if self.stamp == epoch {
-            EntryState::Assigned
-        } else if self.stamp == epoch + 1 {
-            EntryState::Empty
-        } else {
-            EntryState::Undefined
-        }
+/// Returns the state of an entry with this stamp.
+#[inline(always)]
+pub(crate) fn state_of(stamp: u32, epoch: u32) -> EntryState {
+    match stamp.wrapping_sub(epoch) {
+        ASSIGNED | UNFIT => EntryState::Assigned,
+        EMPTY => EntryState::Empty,
+        _ => EntryState::Undefined,
     }
 }
 
@@ -157,18 +172,18 @@ impl DictionaryEntries {
     pub(crate) fn new(program: &Program) -> Self {
         let texts = program.text_of_entry.iter().filter(|&&text| text != u32::MAX).count();
         Self {
-            entries: vec![DictionaryEntry::default(); program.entry_count()],
+            words: vec![Word::default(); program.entry_count() + LANES_MAX],
+            stamps: vec![0; program.entry_count() + LANES_MAX],
             texts: vec![Vec::new(); texts],
             text_of_entry: program.text_of_entry.clone(),
             tags: vec![0; program.entry_count()],
-            epoch: 2,
-            last_template: None,
+            epoch: EPOCH_STEP,
+            last_template: NO_TEMPLATE,
             journal: None,
-            homes: Homes::new(program),
+            lanes: Box::new([Word::default(); LANES_MAX]),
             waiting: WaitingMessage::default(),
             #[cfg(machine_code)]
             undo: undo::Undo::default(),
-            set_in: 0,
         }
     }
 
@@ -176,14 +191,14 @@ impl DictionaryEntries {
     #[inline]
     pub(crate) fn reset(&mut self) {
         self.reset_values();
-        self.last_template = None;
+        self.last_template = NO_TEMPLATE;
     }
 
     /// Resets every entry but keeps the template id: the effect of a template's reset attribute.
     #[inline]
     pub(crate) fn reset_values(&mut self) {
-        match self.epoch.checked_add(4) {
-            Some(_) => self.epoch += 2,
+        match self.epoch.checked_add(2 * EPOCH_STEP) {
+            Some(_) => self.epoch += EPOCH_STEP,
             None => self.start_epochs_again(),
         }
     }
@@ -192,59 +207,58 @@ impl DictionaryEntries {
     fn start_epochs_again(&mut self) {
         // Old stamps would become valid again. The journal's data is lost, but a message with so
         // many resets resets again when it is decoded anew.
-        self.epoch = 2;
-        self.entries.iter_mut().for_each(|entry| entry.stamp = 0);
-        self.homes.start_epochs_again();
+        self.epoch = EPOCH_STEP;
+        self.stamps.fill(0);
         self.waiting = WaitingMessage::default();
     }
 
     #[inline]
     pub(crate) fn last_template(&self) -> Option<u32> {
-        self.last_template
+        (self.last_template < SET_FROM_OUTSIDE).then_some(self.last_template)
     }
 
     #[inline]
     pub(crate) fn set_last_template(&mut self, index: u32) {
-        self.last_template = Some(index);
+        self.last_template = index;
     }
 
     /// As [`set_last_template`](Self::set_last_template), or clears it: the caller sets entries
     /// next.
     pub(crate) fn set_last(&mut self, index: Option<u32>) {
-        self.last_template = index;
-        self.set_in = self.epoch;
+        self.last_template = index.unwrap_or(SET_FROM_OUTSIDE);
     }
 
     /// Makes one entry undefined.
     pub(crate) fn set_undefined(&mut self, entry: u32) {
-        self.entries[entry as usize].stamp = 0;
+        self.stamps[entry as usize] = 0;
     }
 
     #[inline]
     pub(crate) fn state(&self, entry: u32) -> EntryState {
-        self.entries[entry as usize].state(self.epoch)
+        state_of(self.stamps[entry as usize], self.epoch)
     }
 
     #[inline]
     pub(crate) fn integer(&self, entry: u32) -> u64 {
-        u64::from_le_bytes(self.entries[entry as usize].word)
+        u64::from_le_bytes(self.words[entry as usize])
     }
 
     #[inline]
     pub(crate) fn decimal(&self, entry: u32) -> (i64, i32) {
-        let entry = &self.entries[entry as usize];
-        (i64::from_le_bytes(entry.word), entry.exponent)
+        let entry = entry as usize;
+        let exponent = i64::from_le_bytes(self.words[entry + 1]);
+        (i64::from_le_bytes(self.words[entry]), exponent as i32)
     }
 
     #[inline]
     pub(crate) fn bytes(&self, entry: u32) -> &[u8] {
-        short_bytes(&self.entries[entry as usize].word)
+        short_bytes(&self.words[entry as usize])
             .unwrap_or_else(|| &self.texts[self.text_of_entry[entry as usize] as usize])
     }
 
     #[inline]
     pub(crate) fn set_integer<const JOURNAL: bool>(&mut self, entry: u32, value: u64) {
-        self.set::<JOURNAL>(entry, value.to_le_bytes(), 0);
+        self.set::<JOURNAL>(entry, value.to_le_bytes(), ASSIGNED);
     }
 
     #[inline]
@@ -254,15 +268,17 @@ impl DictionaryEntries {
         mantissa: i64,
         exponent: i32,
     ) {
-        self.set::<JOURNAL>(entry, mantissa.to_le_bytes(), exponent);
+        self.set::<JOURNAL>(entry, mantissa.to_le_bytes(), ASSIGNED);
+        self.set::<JOURNAL>(entry + 1, i64::from(exponent).to_le_bytes(), ASSIGNED);
     }
 
     #[inline]
-    fn set<const JOURNAL: bool>(&mut self, entry: u32, word: Word, exponent: i32) {
+    fn set<const JOURNAL: bool>(&mut self, entry: u32, word: Word, state: u32) {
         if JOURNAL {
             self.record(entry);
         }
-        self.entries[entry as usize] = DictionaryEntry { word, exponent, stamp: self.epoch };
+        self.words[entry as usize] = word;
+        self.stamps[entry as usize] = self.epoch + state;
     }
 
     #[inline]
@@ -270,24 +286,24 @@ impl DictionaryEntries {
         if JOURNAL {
             self.record(entry);
         }
-        self.entries[entry as usize].stamp = self.epoch + 1;
+        self.stamps[entry as usize] = self.epoch + EMPTY;
     }
 
     /// Returns the word of a string; a short string is in the word itself.
     #[inline]
     pub(crate) fn word(&self, entry: u32) -> Word {
-        self.entries[entry as usize].word
+        self.words[entry as usize]
     }
 
     #[inline]
     pub(crate) fn set_short_text<const JOURNAL: bool>(&mut self, entry: u32, word: Word) {
-        self.set::<JOURNAL>(entry, word, 0);
+        self.set::<JOURNAL>(entry, word, ASSIGNED);
     }
 
     #[inline]
     pub(crate) fn set_bytes<const JOURNAL: bool>(&mut self, entry: u32, bytes: &[u8]) {
         match inline_word(bytes) {
-            Some(word) => self.set::<JOURNAL>(entry, word, 0),
+            Some(word) => self.set::<JOURNAL>(entry, word, ASSIGNED),
             None => self.set_long::<JOURNAL>(entry, bytes),
         }
     }
@@ -300,7 +316,15 @@ impl DictionaryEntries {
         let buffer = &mut self.texts[text as usize];
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        self.set::<JOURNAL>(entry, LONG_WORD, 0);
+        self.set::<JOURNAL>(entry, LONG_WORD, UNFIT);
+    }
+
+    /// Marks an assigned exponent that runs must not continue from.
+    pub(crate) fn set_unfit<const JOURNAL: bool>(&mut self, entry: u32) {
+        if JOURNAL {
+            self.record(entry);
+        }
+        self.stamps[entry as usize] = self.epoch + UNFIT;
     }
 
     pub(crate) fn tag(&self, entry: u32) -> u8 {
@@ -315,13 +339,12 @@ impl DictionaryEntries {
     }
 
     /// Starts a journal of overwritten values.
-    pub(crate) fn begin_journal(&mut self, program: &Program) {
-        self.leave_homes(program);
+    pub(crate) fn begin_journal(&mut self) {
         if self.epoch > EPOCH_RENEWED {
             self.renew_epoch();
         }
         let (epoch, last_template) = (self.epoch, self.last_template);
-        let (entries, texts) = (self.entries.len(), self.texts.len());
+        let (entries, texts) = (self.tags.len(), self.texts.len());
         let journal = self.journal.get_or_insert_with(|| DictionaryJournal {
             entry_marks: vec![0; entries],
             ..DictionaryJournal::default()
@@ -351,13 +374,10 @@ impl DictionaryEntries {
     /// journal can always be rolled back.
     #[cold]
     fn renew_epoch(&mut self) {
-        let epoch = std::mem::replace(&mut self.epoch, 2);
+        let epoch = std::mem::replace(&mut self.epoch, EPOCH_STEP);
         self.waiting = WaitingMessage::default();
-        for entry in &mut self.entries {
-            entry.stamp = match entry.stamp.checked_sub(epoch) {
-                Some(state @ 0..=1) => 2 + state,
-                _ => 0,
-            };
+        for stamp in &mut self.stamps {
+            *stamp = stamp.checked_sub(epoch).map_or(0, |state| EPOCH_STEP + state);
         }
     }
 
@@ -365,9 +385,9 @@ impl DictionaryEntries {
     pub(crate) fn roll_back(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         journal.texts.put_back(&mut self.texts);
-        for &(entry, old, tag) in journal.entries.iter().rev() {
-            self.entries[entry as usize] = old;
-            self.tags[entry as usize] = tag;
+        for &EntryBefore { entry, word, stamp, tag } in journal.entries.iter().rev() {
+            let entry = entry as usize;
+            (self.words[entry], self.stamps[entry], self.tags[entry]) = (word, stamp, tag);
         }
         journal.entries.clear();
         self.epoch = journal.epoch;
@@ -378,7 +398,8 @@ impl DictionaryEntries {
         let Some(journal) = &mut self.journal else { return };
         let index = entry as usize;
         if std::mem::replace(&mut journal.entry_marks[index], journal.message) != journal.message {
-            journal.entries.push((entry, self.entries[index], self.tags[index]));
+            let (word, stamp, tag) = (self.words[index], self.stamps[index], self.tags[index]);
+            journal.entries.push(EntryBefore { entry, word, stamp, tag });
         }
     }
 
@@ -413,12 +434,12 @@ mod tests {
         let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
         let mut dictionary = DictionaryEntries::new(&program);
         dictionary.set_integer::<false>(2, 9);
-        dictionary.epoch = (EPOCH_RENEWED + 2) & !1;
+        dictionary.epoch = (EPOCH_RENEWED + EPOCH_STEP) & !(EPOCH_STEP - 1);
         dictionary.set_integer::<false>(0, 7);
         dictionary.set_empty::<false>(1);
         for _ in 0..2 {
-            dictionary.begin_journal(&program);
-            assert_eq!(dictionary.epoch, 2);
+            dictionary.begin_journal();
+            assert_eq!(dictionary.epoch, EPOCH_STEP);
             assert_eq!(dictionary.state(0), EntryState::Assigned);
             assert_eq!(dictionary.integer(0), 7);
             assert_eq!(dictionary.state(1), EntryState::Empty);
@@ -459,7 +480,7 @@ mod tests {
                         decoder.begin_packet();
                         decoder.decode(with).unwrap();
                     }
-                    decoder.dictionary.epoch = (u32::MAX - 3) & !1;
+                    decoder.dictionary.epoch = (u32::MAX - EPOCH_STEP) & !(EPOCH_STEP - 1);
                     (0..resets).for_each(|_| decoder.begin_packet());
                     assert!(decoder.dictionary.epoch < 100, "they have started again");
                     let kind = decoder.decode(without).unwrap_err().kind();
@@ -483,7 +504,7 @@ mod tests {
         dictionary.set_bytes::<false>(1, first);
         dictionary.set_integer::<false>(0, 7);
         for _ in 0..2 {
-            dictionary.begin_journal(&program);
+            dictionary.begin_journal();
             for round in 0..1000 {
                 dictionary.set_integer::<true>(0, round);
                 dictionary.set_bytes::<true>(1, format!("a long value, number {round}").as_bytes());

@@ -149,7 +149,7 @@ fn a_message_that_says_to_be_longer_than_the_limit_is_not_waited_for() {
 }
 
 /// Templates for every engine: runs, a sequence of runs, a long string and a byte vector; two of
-/// them reset. Each template has its own dictionary, so that plain templates have homes and machine
+/// them reset. Each template has its own dictionary, so that plain templates have ranges of entries and machine
 /// code.
 const TEMPLATES: &str = r#"<templates dictionary="template">
     <template name="Runs" id="1"><uInt32 name="a" presence="optional"><copy/></uInt32>

@@ -4,7 +4,7 @@ use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::FastErrorKind;
-use crate::program::Op;
+use crate::program::{Op, is_valid_exponent};
 use crate::template::OperatorKind;
 use crate::wire::Map;
 
@@ -47,7 +47,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Checks an exponent (R1).
     #[inline]
     pub(super) fn check_exponent(&mut self, exponent: i64) -> Result<i32, FastErrorKind> {
-        if !(-63..=63).contains(&exponent) {
+        if !is_valid_exponent(exponent) {
             self.reader.report(FastErrorKind::DecimalRange)?;
         }
         i32::try_from(exponent).map_err(|_| FastErrorKind::IntegerRange)

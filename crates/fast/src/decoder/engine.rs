@@ -7,7 +7,9 @@ use super::vectors::VectorEngine;
 use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
-use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
+use crate::program::{
+    FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType, is_valid_exponent,
+};
 use crate::template::{OperatorKind, TemplateId};
 use crate::wire::{Map, PresenceMap, WORD_BITS, WideMap, WireReader};
 
@@ -179,13 +181,10 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                 Runs::Tried if !S::TRACE && self.runs => self.leading_run(index, map, base),
                 _ => None,
             };
-            let run = &self.program.runs[index as usize];
-            match word {
-                Some(word) => {
-                    present = word;
-                    ops = ops.as_slice().get(run.ops as usize..).unwrap_or_default().iter();
-                }
-                None => self.dictionary.leave_home(self.program, run),
+            if let Some(word) = word {
+                present = word;
+                let run = &self.program.runs[index as usize];
+                ops = ops.as_slice().get(run.ops as usize..).unwrap_or_default().iter();
             }
         }
         while let Some(op) = ops.next() {
@@ -366,7 +365,12 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         value: Result<Option<u64>, FastErrorKind>,
     ) -> FieldDecoded {
         match value? {
-            Some(value) => *exponent = self.check_exponent(value as i64)?,
+            Some(value) => {
+                *exponent = self.check_exponent(value as i64)?;
+                if !is_valid_exponent(i64::from(*exponent)) && op.operator.uses_dictionary() {
+                    self.dictionary.set_unfit::<JOURNAL>(op.entry);
+                }
+            }
             None => {
                 self.absent(op, present);
                 *ops = ops.as_slice().get(op.aux as usize..).unwrap_or_default().iter();

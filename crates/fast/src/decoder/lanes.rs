@@ -372,32 +372,32 @@ fn ascii(bytes: &[u8], at: &mut usize, first: u8) -> Option<Word> {
     None
 }
 
-/// Writes the lanes of a run that have an entry to their home.
+/// Writes the lanes of a run that have an entry to the words of these entries.
 #[inline]
-pub(super) fn keep(run: &LaneRun, home: &mut LaneWords, lanes: &[Word]) {
-    if run.is_alone && run.is_at_home {
+pub(super) fn keep(run: &LaneRun, words: &mut LaneWords, lanes: &[Word]) {
+    if run.is_alone {
         return match run.words {
-            8 => copy::<8>(home, lanes),
-            16 => copy::<16>(home, lanes),
-            _ => copy::<LANES_MAX>(home, lanes),
+            8 => copy::<8>(words, lanes),
+            16 => copy::<16>(words, lanes),
+            _ => copy::<LANES_MAX>(words, lanes),
         };
     }
     let count = run.kept.trailing_ones() as usize;
-    if let (Some(home), Some(lanes), 0) =
-        (home.get_mut(..count), lanes.get(..count), run.kept & (run.kept.wrapping_add(1)))
+    if let (Some(words), Some(lanes), 0) =
+        (words.get_mut(..count), lanes.get(..count), run.kept & (run.kept.wrapping_add(1)))
     {
-        return home.copy_from_slice(lanes);
+        return words.copy_from_slice(lanes);
     }
     for lane in lanes_of::<LANES_MAX>(run.kept) {
         let Some(&word) = lanes.get(lane) else { return };
-        home[lane] = word;
+        words[lane] = word;
     }
 }
 
 #[inline(always)]
-fn copy<const N: usize>(home: &mut LaneWords, lanes: &[Word]) {
-    if let (Some(home), Some(lanes)) = (home.first_chunk_mut::<N>(), lanes.first_chunk()) {
-        *home = *lanes;
+fn copy<const N: usize>(words: &mut LaneWords, lanes: &[Word]) {
+    if let (Some(words), Some(lanes)) = (words.first_chunk_mut::<N>(), lanes.first_chunk()) {
+        *words = *lanes;
     }
 }
 
@@ -413,7 +413,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     ) -> Option<u64> {
         let bits = map.bits()?;
         let run = self.program.runs.get(index as usize)?;
-        let (state, lanes) = self.dictionary.lanes::<JOURNAL>(self.program, run)?;
+        let (state, lanes) = self.dictionary.lanes::<JOURNAL>(run)?;
         let (bytes, position) = (self.reader.bytes(), self.reader.position());
         let out = self.sink.words().get_mut(base + run.first_slot as usize..)?;
         let mut progress = RunProgress { position, state };
@@ -463,7 +463,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             return None;
         }
         let run = self.program.runs.get(index as usize)?;
-        let (state, lanes) = self.dictionary.lanes::<JOURNAL>(self.program, run)?;
+        let (state, lanes) = self.dictionary.lanes::<JOURNAL>(run)?;
         let mut progress = RunProgress { position: self.reader.position(), state };
         let words = self.sink.words();
         let place = RecordPlace { words, base, step, presence_at: segment.presence_at };

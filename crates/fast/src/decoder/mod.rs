@@ -41,7 +41,7 @@ pub use packet::PacketMessages;
 use sink::FlatSink;
 use std::sync::Arc;
 pub use stream::MissingBytes;
-use vectors::{Habit, VectorEngine};
+use vectors::VectorEngine;
 
 /// A decoder for one stream of messages. It keeps the stream's dictionaries.
 #[derive(Clone, Debug)]
@@ -55,9 +55,6 @@ pub struct Decoder {
     pub(crate) failed: bool,
     vectors: VectorEngine,
     jit: JitEngine,
-    /// Success of whole messages in a stream. Each change between them and the journal of the
-    /// operations touches all homes, so a stream with many other messages is left to the operations.
-    streams: Habit,
     /// Index of [`DecoderOptions::implied_template`].
     implied: Option<u32>,
     /// True if runs may be decoded as a unit: their strings are read without checking the limit.
@@ -111,7 +108,6 @@ impl Decoder {
             failed: false,
             jit: JitEngine::new(options, &program, vectors.wide),
             vectors,
-            streams: Habit::default(),
             implied: implied.map(|index| index as u32),
             may_run: options.limits.take_short_strings()
                 && options.wanted_engine() != EngineUnderTest::Operations,
@@ -254,23 +250,18 @@ impl Decoder {
         }
         self.settle();
         let (findings, failed) = (self.findings, self.failed);
-        let mark = self.dictionary.mark().filter(|_| self.streams.is_good());
-        if let Some(mark) = mark {
+        if let Some(mark) = self.dictionary.mark() {
             if let Some(len) = self.as_a_whole::<true>(BufferedPacket::from(input)) {
-                self.streams.learn(false);
                 return Ok(Step::Message(DecodedMessage { message: &self.message, len }));
             }
             self.dictionary.return_to(mark);
             self.failed = failed;
         }
-        self.dictionary.begin_journal(&self.program);
+        self.dictionary.begin_journal();
         let mut cut = Cut::default();
         let outcome = self.prepare(input).and_then(|()| self.run::<true>(input, &mut cut));
         match outcome {
             Ok(len) => {
-                if mark.is_some() {
-                    self.streams.learn(true);
-                }
                 return Ok(Step::Message(DecodedMessage { message: &self.message, len }));
             }
             Err(error) if error.kind() != FastErrorKind::Truncated => return Err(self.fail(error)),
@@ -368,13 +359,7 @@ impl Decoder {
 
     /// Writes every previous value to its dictionary entry, so that others can read and write them
     /// before the next message.
-    pub(crate) fn settle_entries(&mut self) {
-        self.settle();
-        self.dictionary.leave_homes(&self.program);
-    }
-
-    /// Lets the dictionary fetch its lanes from the last message before that is overwritten.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.dictionary.settle(&self.program, self.vectors.wide, &self.message.store.words);
     }
 

@@ -29,7 +29,7 @@ impl Wide {
         match self {}
     }
 
-    pub(super) fn keep(self, _run: &LaneRun, _home: &mut LaneWords, _lanes: &[Word]) {
+    pub(super) fn keep(self, _run: &LaneRun, _words: &mut LaneWords, _lanes: &[Word]) {
         match self {}
     }
 }

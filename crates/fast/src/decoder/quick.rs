@@ -39,7 +39,6 @@ impl<'q> PlainMessage<'q> {
         if bits & (u64::MAX >> quick.map_bits) != 0 {
             return None;
         }
-        self.dictionary.return_home();
         // Repeating these has no further effect.
         self.dictionary.set_last_template(index);
         if quick.reset && self.obey_reset {
@@ -59,7 +58,7 @@ impl<'q> PlainMessage<'q> {
         let mut present = u64::MAX;
         if let Some(run) = quick.run {
             let run = self.program.runs.get(run as usize)?;
-            let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
+            let (state, lanes) = self.dictionary.lanes::<false>(run)?;
             let mut progress = RunProgress { position: *at, state };
             let first = base + run.first_slot as usize;
             let out = self.store.words.get_mut(first..)?;
@@ -102,7 +101,7 @@ impl<'q> PlainMessage<'q> {
         if count == 0 {
             return Some(());
         }
-        let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
+        let (state, lanes) = self.dictionary.lanes::<false>(run)?;
         let mut progress = RunProgress { position: *at, state };
         let words = &mut self.store.words;
         let place = RecordPlace { words, base: first, step, presence_at: segment.presence_at };

@@ -137,7 +137,6 @@ impl Decoder {
         mut tell: impl FnMut(TraceEvent),
     ) -> Result<usize, FastError> {
         self.settle();
-        self.dictionary.return_home();
         self.prepare(input)?;
         let sink = Tracing {
             program: &self.program,

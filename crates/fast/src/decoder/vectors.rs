@@ -100,12 +100,12 @@ pub(super) fn entries(
     lanes::entries(run, bytes, place, lanes, progress, count)
 }
 
-/// Writes the lanes of a run that have an entry to their home.
+/// Writes the lanes of a run that have an entry to the words of these entries.
 #[inline]
-pub(crate) fn keep(wide: Option<Wide>, run: &LaneRun, home: &mut LaneWords, lanes: &[Word]) {
+pub(crate) fn keep(wide: Option<Wide>, run: &LaneRun, words: &mut LaneWords, lanes: &[Word]) {
     match wide.filter(|wide| wide.takes(run)) {
-        Some(wide) => wide.keep(run, home, lanes),
-        None => lanes::keep(run, home, lanes),
+        Some(wide) => wide.keep(run, words, lanes),
+        None => lanes::keep(run, words, lanes),
     }
 }
 

@@ -175,7 +175,6 @@ impl Encoder {
         if self.options.limits.string_max < INLINE_MAX as u32 {
             return None;
         }
-        self.dictionary.return_home();
         let mark = self.dictionary.mark()?;
         self.begin(begins_packet);
         let quick = quick::PlainOutgoing {
@@ -208,7 +207,7 @@ impl Encoder {
         begins_packet: bool,
     ) -> Result<Option<usize>, FastError> {
         let start = out.len();
-        self.dictionary.begin_journal(&self.program);
+        self.dictionary.begin_journal();
         self.begin(begins_packet);
         let outcome = self.run(message, out);
         let len = out.len() - start;

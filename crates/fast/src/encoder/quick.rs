@@ -54,7 +54,7 @@ impl EncodeSegment for PlainOutgoing<'_> {
         let mut fields = None;
         if let Some(index) = quick.run {
             let lanes = OutgoingLanes::of(program, index)?;
-            let before = dictionary.lanes::<false>(program, lanes.run)?;
+            let before = dictionary.lanes::<false>(lanes.run)?;
             let words = store.words.get(lanes.run.first_slot as usize..)?;
             let state;
             (out, state) = OutgoingRecord { lanes, words, present, head, before }.encode(out)?;
@@ -78,7 +78,7 @@ impl EncodeSegment for PlainOutgoing<'_> {
                     presence_at: segment.presence_at as usize,
                     count: count as usize,
                 };
-                let before = dictionary.lanes::<false>(program, lanes.run)?;
+                let before = dictionary.lanes::<false>(lanes.run)?;
                 out = lanes.entries(&of_sequence, before, last, out)?;
                 entries = Some((lanes.run, of_sequence));
             }
@@ -127,7 +127,7 @@ impl PlainOutgoing<'_> {
         words: &[Word],
         state: LaneState,
     ) {
-        let Some((_, before)) = dictionary.lanes::<false>(self.program, run) else { return };
+        let Some((_, before)) = dictionary.lanes::<false>(run) else { return };
         let mut lanes = *before;
         for (lane, (kept, word)) in lanes.iter_mut().zip(words).enumerate() {
             if (run.deltas & !state.carried()) >> lane & 1 == 0 {

@@ -9,7 +9,7 @@ use super::expanded::{
 use super::layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};
 use super::op::{Initial, Op, OpCode, WireType};
 use super::projection::Projection;
-use super::{homes, outgoing, quick, runs, view};
+use super::{order, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::options::setters;
 use crate::template::{FieldType, OperatorKind, TemplateSet, Value, Width};
@@ -114,12 +114,12 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     }
     check_operations(compiler.code.len(), options.operations_max)?;
     compiler.projection.check()?;
-    let ProgramCompiler { code, initials, mut segments, fields, templates, .. } = compiler;
-    let text_of_entry = expanded.entries.text_buffers();
+    let ProgramCompiler { mut code, initials, mut segments, fields, templates, .. } = compiler;
+    let mut text_of_entry = expanded.entries.text_buffers();
     drop(expanded);
     let budget = &mut Budget { set: &set, bytes_max: options.table_bytes_max, bytes: 0 };
     let mut runs = runs::find(&code, &initials, &mut segments, &fields, budget)?;
-    let homes = homes::assign(&code, &segments, &mut runs);
+    order::order(&mut code, &segments, &mut runs, &mut text_of_entry);
     #[cfg(vectors)]
     super::plan::make(&mut runs, &segments);
     let quick = quick::find(&code, &segments, &runs, &templates);
@@ -131,7 +131,6 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         views,
         segments,
         runs,
-        homes,
         quick,
         outgoing,
         fields,

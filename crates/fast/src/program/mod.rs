@@ -12,9 +12,9 @@ mod codes;
 mod compile;
 mod entries;
 mod expanded;
-mod homes;
 mod layout;
 mod op;
+mod order;
 mod outgoing;
 #[cfg(vectors)]
 mod plan;
@@ -26,7 +26,6 @@ mod view;
 pub use compile::{CompileError, CompileOptions};
 pub use entries::ValueKind;
 pub use expanded::{Body, ExpandedField, ExpandedSet, ExpandedTemplate, FieldKind, Operation};
-pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Initial, Op, OpCode, WireType};
 pub(crate) use outgoing::OutgoingRun;
@@ -35,7 +34,7 @@ pub(crate) use plan::{BLOCK, LaneBytes, LanePlan, Narrow, VectorBytes, VectorPla
 pub use projection::Projection;
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
-pub(crate) use runs::{LANES_MAX, LaneCode, LaneRun, lanes_of};
+pub(crate) use runs::{LANES_MAX, LaneCode, LaneRun, is_valid_exponent, lanes_of};
 pub(crate) use view::{FieldView, ViewKind};
 
 #[cfg(machine_code)]
@@ -50,7 +49,6 @@ pub struct Program {
     pub(crate) initials: Vec<Initial>,
     pub(crate) segments: Vec<SegmentLayout>,
     pub(crate) runs: Vec<LaneRun>,
-    pub(crate) homes: Vec<Vec<HomeSlot>>,
     pub(crate) quick: Vec<Option<Quick>>,
     pub(crate) outgoing: outgoing::OutgoingRuns,
     pub(crate) fields: Vec<FieldLayout>,
@@ -121,7 +119,8 @@ impl Program {
         self.dense_ids.get(usize::try_from(id).ok()?).copied()
     }
 
-    /// Returns the number of dictionary entries of a decoder or encoder of this program.
+    /// Returns the number of dictionary entries of a decoder or encoder of this program. Some may be
+    /// unused: ranges of the entries of runs end at multiples of eight.
     pub fn entry_count(&self) -> usize {
         self.text_of_entry.len()
     }

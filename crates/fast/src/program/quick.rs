@@ -81,7 +81,8 @@ fn plain_sequence(
     let segment = segments.get(op.aux as usize).filter(|_| op.code == OpCode::Sequence)?;
     let index = segment.run?;
     let run = &runs[index as usize];
-    let hands_on = outer.is_some_and(|outer| outer.kept != 0 && outer.home == run.home);
+    let hands_on =
+        outer.is_some_and(|outer| outer.kept != 0 && outer.first_entry == run.first_entry);
     let is_plain = run.whole && is_settled(run) && !hands_on && segment.entry_bytes_min > 0;
     is_plain.then_some(QuickSequence {
         slot: op.slot,
@@ -91,7 +92,7 @@ fn plain_sequence(
     })
 }
 
-/// True if the run's lanes need no dictionary entries, or are cached in a home.
+/// True if the run's lanes need no dictionary entries, or have them in order.
 fn is_settled(run: &LaneRun) -> bool {
-    run.kept == 0 || run.home.is_some()
+    run.kept == 0 || run.first_entry.is_some()
 }

@@ -35,6 +35,12 @@ const TABLE_BITS: usize = 8;
 /// Bias and limit of exponents, which range from -63 to 63.
 const EXPONENT: (u64, u64) = (63, 126);
 
+/// True if a decimal can have this exponent.
+#[inline(always)]
+pub(crate) fn is_valid_exponent(value: i64) -> bool {
+    (value as u64).wrapping_add(EXPONENT.0) <= EXPONENT.1
+}
+
 /// Encoding of a lane in the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -104,12 +110,9 @@ impl LaneCode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneEntry {
     pub lane: u8,
-    /// Slot of the lane in its home.
-    pub slot: u8,
     pub entry: u32,
     /// A delta only adds to its entry; copy and increment take the value over.
     pub delta: bool,
-    pub text: bool,
     /// The previous value may be invalid for the lane: an exponent that a lenient decoder accepted.
     pub checked: bool,
 }
@@ -201,13 +204,13 @@ pub(crate) struct LaneRun {
     pub fresh_carried: u32,
     /// Index of the run in the program.
     pub index: u32,
-    /// The dictionary's home for the lanes between records; `None` if operations outside of runs
-    /// use the entries.
-    pub home: Option<u32>,
-    /// True if lane `i` has slot `i` in the home, for every lane.
-    pub is_at_home: bool,
-    /// True if no other run uses the home.
+    /// Entry of the first lane, if those of the others follow in the order of lanes
+    /// ([`order`](super::order)).
+    pub first_entry: Option<u32>,
+    /// True if no other run uses these entries.
     pub is_alone: bool,
+    /// All bits for each lane with an entry.
+    pub kept_masks: [u32; LANES_MAX],
     /// Constants for the SIMD engine.
     #[cfg(vectors)]
     pub plan: Option<std::sync::Arc<super::plan::LanePlan>>,
@@ -231,7 +234,9 @@ impl LaneRun {
         let plan = if self.fits_vectors() { size_of::<super::plan::LanePlan>() } else { 0 };
         #[cfg(not(vectors))]
         let plan = 0;
-        size_of::<Self>() + plan + self.entries.capacity() * size_of::<LaneEntry>()
+        // A number for each entry of the range, in the table of text buffers.
+        let range = LANES_MAX * size_of::<u32>();
+        size_of::<Self>() + plan + range + self.entries.capacity() * size_of::<LaneEntry>()
     }
 
     /// True if the SIMD engine supports the number of lanes.
@@ -536,7 +541,7 @@ impl<'p> Finder<'p> {
             };
             let delta = op.operator == K::Delta;
             let (entry, checked) = (op.entry, limit == EXPONENT.1);
-            run.entries.push(LaneEntry { lane: lane as u8, slot: 0, entry, delta, text, checked });
+            run.entries.push(LaneEntry { lane: lane as u8, entry, delta, checked });
             run.kept |= mask;
             if let Some(word) = undefined {
                 run.fresh[lane] = word.to_le_bytes();

@@ -455,13 +455,13 @@ impl<T: Templates> Engines<T> {
             self.options.reset != ResetPolicy::Message
                 && !self.dynamic.program().templates()[index].reset
         });
-        self.dynamic.settle_entries();
+        self.dynamic.settle();
         self.links.lend::<T>(scope, &self.state, &mut self.dynamic.dictionary);
         scope
     }
 
     fn take_back(&mut self, scope: Option<usize>, messages: &mut T::Messages) {
-        self.dynamic.settle_entries();
+        self.dynamic.settle();
         self.links.take_back::<T>(scope, &mut self.state, &self.dynamic.dictionary);
         let message = &self.dynamic.message;
         let links = &self.links;

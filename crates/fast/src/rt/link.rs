@@ -7,7 +7,7 @@ use crate::builder::MessageBuilder;
 use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{FastError, FastErrorKind};
 use crate::message::Message;
-use crate::program::{OpCode, Program};
+use crate::program::{OpCode, Program, is_valid_exponent};
 use crate::rt::facts::{EntryFacts, ValueKind};
 use crate::template::Signature;
 use std::collections::HashMap;
@@ -66,6 +66,8 @@ pub(super) struct Links {
     /// use all of them, because of dynamic references.
     used: Vec<Option<Vec<(usize, u32)>>>,
     is_whole: bool,
+    /// Entries of exponents in runs, in order.
+    exponents: Vec<u32>,
     /// Words of the program's largest record.
     pub(super) record_words: usize,
 }
@@ -84,6 +86,7 @@ impl Links {
             numbers: vec![None; set.templates().len()],
             shared: Vec::new(),
             used: Vec::new(),
+            exponents: exponents_of(program),
             record_words: program
                 .segments
                 .iter()
@@ -192,7 +195,13 @@ impl Links {
             match state.previous(facts.slot, kind_of(facts, tag)) {
                 Previous::Undefined => dictionary.set_undefined(program),
                 Previous::Empty => dictionary.set_empty::<false>(program),
-                Previous::Word(value) => dictionary.set_integer::<false>(program, value),
+                Previous::Word(value) => {
+                    dictionary.set_integer::<false>(program, value);
+                    let is_valid = is_valid_exponent(value as i64);
+                    if !is_valid && self.exponents.binary_search(&program).is_ok() {
+                        dictionary.set_unfit::<false>(program);
+                    }
+                }
                 Previous::Scaled(m, e) => dictionary.set_decimal::<false>(program, m, e),
                 Previous::Bytes(bytes) => dictionary.set_bytes::<false>(program, bytes),
             }
@@ -267,6 +276,16 @@ impl TemplateEntries {
         });
         to
     }
+}
+
+/// Returns the entries of exponents in runs, in order.
+fn exponents_of(program: &Program) -> Vec<u32> {
+    let lanes = program.runs.iter().flat_map(|run| &run.entries);
+    let mut exponents: Vec<u32> =
+        lanes.filter(|lane| lane.checked).map(|lane| lane.entry).collect();
+    exponents.sort_unstable();
+    exponents.dedup();
+    exponents
 }
 
 /// Returns the kind of an entry's value with this type tag.

@@ -2,7 +2,6 @@
 
 use super::flow::CodeFlow;
 use super::integer::{Range, StreamInteger, WireLength};
-use super::message::LaneSlots;
 use super::numbers;
 use super::record::map_width;
 use super::short::is_often_short;
@@ -26,20 +25,6 @@ enum LaneSource {
     Silent,
 }
 
-/// The previous record, or its substitute: where its words are, and which slot each lane has.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LanesBefore {
-    pub lanes: Value,
-    pub slots: LaneSlots,
-}
-
-impl LanesBefore {
-    /// Returns the source for a record whose lanes are in order.
-    pub(super) fn record(lanes: Value) -> Self {
-        Self { lanes, slots: LaneSlots::in_order() }
-    }
-}
-
 /// Properties of a lane that select how its integer is read.
 #[derive(Clone, Copy, Debug)]
 struct IntegerForm {
@@ -54,7 +39,8 @@ pub(super) struct RecordEmitter<'a, 'f> {
     pub(super) run: &'a LaneRun,
     /// The presence map; its first bit is the highest of [`map_width`] bits.
     pub(super) bits: Value,
-    before: LanesBefore,
+    /// Lanes of the previous record.
+    before: Value,
     /// First lane of this record.
     out: Value,
     pub(super) bail: Block,
@@ -85,7 +71,7 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
         b: &'a mut FunctionBuilder<'f>,
         run: &'a LaneRun,
         bits: Value,
-        before: LanesBefore,
+        before: Value,
         out: Value,
         bail: Block,
     ) -> Self {
@@ -310,12 +296,7 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
     }
 
     pub(super) fn load_before(&mut self, lane: usize) -> Value {
-        self.b.ins().load(
-            types::I64,
-            HEAD,
-            self.before.lanes,
-            8 * self.before.slots.at(lane) as i32,
-        )
+        self.b.ins().load(types::I64, HEAD, self.before, 8 * lane as i32)
     }
 
     pub(super) fn store(&mut self, lane: usize, value: Value) {

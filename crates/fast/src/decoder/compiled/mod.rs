@@ -18,6 +18,7 @@ mod integer;
 mod lane;
 mod message;
 mod numbers;
+mod previous;
 mod record;
 mod short;
 mod tail;
@@ -26,8 +27,8 @@ mod tier_up;
 mod tree;
 
 use super::wide::Wide;
-use crate::dictionary::{DictionaryEntries, Home, Word};
-use crate::program::{LanePlan, Program};
+use crate::dictionary::{DictionaryEntries, Word};
+use crate::program::{LANES_MAX, LanePlan, Program};
 use cranelift_codegen::CodegenError;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
@@ -35,7 +36,8 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use hand_over::VectorCall;
-use message::{FreshLanes, MessageCall, MessageEnd, MessageFrame};
+use message::{MessageCall, MessageEnd, MessageFrame};
+use previous::FreshLanes;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(super) use tier_up::JitEngine;
 use tree::TreeFrame;
@@ -43,17 +45,19 @@ use tree::TreeFunction;
 
 /// Most lanes compiled per program; other engines decode the rest.
 const LANES_TOTAL_MAX: u32 = 8192;
+/// Most dictionary entries that code can address.
+const ENTRIES_MAX: usize = 1 << 24;
 /// Most presence-map bits of a compiled run.
 const MAP_BITS_MAX: u32 = 28;
 
 /// Decodes a message from its first field on. Arguments: call data, position, presence map, first
-/// word of the record, homes of the program, the dictionary.
+/// word of the record, words of the dictionary's entries, the dictionary.
 type DecodeMessage = unsafe extern "sysv64" fn(
     *mut MessageCall,
     *const u8,
     u64,
     *mut Word,
-    *mut Home,
+    *mut Word,
     *mut DictionaryEntries,
 ) -> MessageEnd;
 
@@ -69,9 +73,9 @@ struct MessageFunction {
     reset: bool,
     /// Least number of words that must be available.
     words_min: usize,
-    /// Least number of homes that a dictionary must have.
-    homes: usize,
-    /// True if the home's lanes stay in the message; the dictionary has recorded them.
+    /// Least number of words and stamps that a dictionary must have.
+    entries: usize,
+    /// True if lanes stay in the message; the dictionary has recorded them.
     leaves_lanes: bool,
 }
 
@@ -236,7 +240,7 @@ impl JitCompiler {
         let function = module.get_finalized_function(id);
         let entries = frame.sequence.as_ref().map(|(_, entries)| entries);
         let runs = frame.fields.into_iter().chain(entries.map(|entries| entries.run));
-        let homes = runs.filter_map(|run| run.home).map(|home| home as usize + 1).max();
+        let ends = runs.filter_map(|run| run.first_entry).map(|first| first as usize + LANES_MAX);
         Some(MessageFunction {
             // SAFETY: `MessageFrame::build` gives the function this signature and calling convention.
             function: unsafe { std::mem::transmute::<*const u8, DecodeMessage>(function) },
@@ -244,7 +248,7 @@ impl JitCompiler {
             unused: u64::MAX >> frame.quick.map_bits,
             reset: frame.quick.reset,
             words_min: frame.words_min(),
-            homes: homes.unwrap_or_default(),
+            entries: ends.max().unwrap_or_default(),
             leaves_lanes: frame.leaves_lanes(),
         })
     }

@@ -1,6 +1,6 @@
 //! Records of a run: presence maps, and the loop over the entries of a sequence.
 
-use super::lane::{HEAD, LanesBefore, RecordEmitter};
+use super::lane::{HEAD, RecordEmitter};
 use crate::program::{LaneCode, LaneRun, SegmentLayout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
@@ -73,8 +73,7 @@ impl EntryFrame<'_> {
         b.ins().brif(is_near_end, bail, &[], plain, &[]);
         b.switch_to_block(plain);
         let (bits, fields) = self.presence_map(b, position, bail);
-        let mut body =
-            RecordEmitter::new(b, self.run, bits, LanesBefore::record(before), out, bail);
+        let mut body = RecordEmitter::new(b, self.run, bits, before, out, bail);
         body.record(fields, carried);
         let (end, present) = body.done();
         b.ins().store(HEAD, present, out, self.to_presence() as i32);

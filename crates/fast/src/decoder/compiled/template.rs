@@ -36,6 +36,15 @@ pub(super) struct MessageInput<'b> {
     pub(super) bits: u64,
 }
 
+/// How plain code decodes a message.
+struct MessageTerms {
+    entries_max: u32,
+    /// True if the SIMD engine should decode entries.
+    vectors: bool,
+    /// True if every dictionary entry is undefined.
+    is_fresh: bool,
+}
+
 impl MessageInput<'_> {
     /// Returns the bytes in which the message is.
     #[inline(always)]
@@ -124,9 +133,10 @@ impl TemplateDecoder<'_> {
     ) -> Option<usize> {
         let MessageInput { buffer, len, position, bits } = input;
         let dictionary = &mut *self.dictionary;
-        dictionary.return_home();
+        let is_reset = code.reset && self.options.reset != ResetPolicy::Never;
+        let is_fresh = is_reset || dictionary.is_unused();
         dictionary.set_last_template(self.index);
-        if code.reset && self.options.reset != ResetPolicy::Never {
+        if is_reset {
             dictionary.reset_values();
         }
         dictionary.settle(self.program, self.wide, &self.store.words);
@@ -140,7 +150,11 @@ impl TemplateDecoder<'_> {
             None => (None, false),
         };
         let limits = &self.options.limits;
-        let terms = (limits.entries_max.min(limits.entries_total_max), vectors);
+        let terms = MessageTerms {
+            entries_max: limits.entries_max.min(limits.entries_total_max),
+            vectors,
+            is_fresh,
+        };
         let words = &mut self.store.words;
         let message = code.message((window, len), (position, bits), dictionary, words, terms);
         // In a stream the message may be incomplete, which says nothing about SIMD.
@@ -183,35 +197,38 @@ impl MessageFunction {
         (position, bits): (usize, u64),
         dictionary: &mut DictionaryEntries,
         words: &mut [Word],
-        (entries_max, may_use_vectors): (u32, bool),
+        terms: MessageTerms,
     ) -> Option<CompiledMessage> {
         let last = bytes.len().checked_sub(self.bytes_max)?;
-        let homes = dictionary.homes();
-        if position > last || words.len() < self.words_min || homes.len() < self.homes {
+        let (values, stamps) = dictionary.values();
+        if position > last || words.len() < self.words_min || values.len() < self.entries {
             return None;
         }
-        let homes = homes.as_mut_ptr();
+        let (values, stamps) = (values.as_mut_ptr(), stamps.as_mut_ptr());
         let mut call = MessageCall {
             wide: WideCall { end: bytes.as_ptr_range().end, before: null(), is_declined: 0 },
             last: bytes.as_ptr().wrapping_add(last),
-            vectors: u64::from(may_use_vectors),
+            vectors: u64::from(terms.vectors),
             end: bytes.as_ptr().wrapping_add(len),
             words: words.len() as u64,
-            entries_max: u64::from(entries_max),
+            entries_max: u64::from(terms.entries_max),
+            stamps,
+            is_fresh: u64::from(terms.is_fresh),
         };
         let start = bytes.as_ptr().wrapping_add(position);
         let out = words.as_mut_ptr();
         // SAFETY: the code reads at most `bytes_max` bytes from `position` on before the first entry,
         // and of each entry, which begins at `last` at most; all of them are in `bytes`. It reads and
-        // writes homes below `self.homes`, and in the dictionary the integers that `DICTIONARY_PARTS`
-        // names; the homes are not in the dictionary itself. It writes to the record, which is in the
+        // writes values and stamps below `self.entries`, the end of the longest possible range of a run, and
+        // there are as many stamps as values. In the dictionary it accesses the integers that `DICTIONARY_PARTS` names; values and
+        // stamps are not in the dictionary itself. It writes to the record, which is in the
         // first `self.words_min` words, and to entries behind it if all of them are in `words`. Its
         // memory, and the lanes and the plan that it has the addresses of, live as long as `self`, which
-        // is in the same `CompiledCode`. Vectors are only called by code that was made where the CPU has them, with
-        // bytes up to the end of `bytes` and with entries that are all in `words`, whose blocks of
+        // is in the same `CompiledCode`. Vectors are only called by code that was made where the CPU has them,
+        // with bytes up to the end of `bytes` and with entries that are all in `words`, whose blocks of
         // words end before the next record's, or in the last of the words behind all.
         let MessageEnd { end, used } = unsafe {
-            (self.function)(&raw mut call, start, bits, out, homes, &raw mut *dictionary)
+            (self.function)(&raw mut call, start, bits, out, values, &raw mut *dictionary)
         };
         if end.is_null() {
             return None;

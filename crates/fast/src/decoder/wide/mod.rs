@@ -138,39 +138,39 @@ impl Wide {
         Some(())
     }
 
-    /// Writes the lanes of a run that have an entry to their home, with full-width stores: vector
+    /// Writes the lanes of a run that have an entry to the words of these entries, with full-width stores: vector
     /// loads stall on narrower stores to the same address.
     #[inline]
-    pub(super) fn keep(self, run: &LaneRun, home: &mut LaneWords, lanes: &[Word]) {
+    pub(super) fn keep(self, run: &LaneRun, words: &mut LaneWords, lanes: &[Word]) {
         let Some(plan) = run.plan.as_deref() else { return };
         // SAFETY: the CPU features were detected.
         unsafe {
             match plan.blocks {
-                1 => keep::<1>(run, plan, home, lanes),
-                2 => keep::<2>(run, plan, home, lanes),
-                3 => keep::<3>(run, plan, home, lanes),
-                _ => keep::<{ LANES_MAX / BLOCK }>(run, plan, home, lanes),
+                1 => keep::<1>(run, plan, words, lanes),
+                2 => keep::<2>(run, plan, words, lanes),
+                3 => keep::<3>(run, plan, words, lanes),
+                _ => keep::<{ LANES_MAX / BLOCK }>(run, plan, words, lanes),
             }
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn keep<const N: usize>(run: &LaneRun, plan: &LanePlan, home: &mut LaneWords, lanes: &[Word]) {
-    let (home, _) = home.as_chunks_mut::<BLOCK>();
+fn keep<const N: usize>(run: &LaneRun, plan: &LanePlan, words: &mut LaneWords, lanes: &[Word]) {
+    let (words, _) = words.as_chunks_mut::<BLOCK>();
     let (lanes, _) = lanes.as_chunks::<BLOCK>();
-    for ((home, lanes), kept) in home.iter_mut().zip(lanes).zip(&plan.kept_words).take(N) {
+    for ((words, lanes), kept) in words.iter_mut().zip(lanes).zip(&plan.kept_words).take(N) {
         let mut merged = load(lanes);
         if !run.is_alone {
             // `a ? b : c`, bitwise.
             merged = _mm512_ternarylogic_epi64::<0xca>(
                 load(&kept.0.map(u64::to_le_bytes)),
                 merged,
-                load(home),
+                load(words),
             );
         }
         // SAFETY: eight words of eight bytes; the store needs no alignment.
-        unsafe { _mm512_storeu_si512(home.as_mut_ptr().cast(), merged) };
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), merged) };
     }
 }
 

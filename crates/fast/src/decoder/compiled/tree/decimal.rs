@@ -150,8 +150,7 @@ impl TreeEmitter<'_, '_> {
         let [exponent, mantissa] = [(); 2].map(|()| self.b.append_block_param(known, types::I64));
         let (assigned, other, stamp) = self.branch_if_assigned(op);
         self.b.switch_to_block(other);
-        let is_empty = self.is_empty(stamp);
-        self.bail_if(is_empty);
+        self.bail_unless_undefined(stamp);
         let base = self.scaled_initial(initial);
         self.found(known, base);
         self.b.switch_to_block(assigned);

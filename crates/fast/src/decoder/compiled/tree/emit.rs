@@ -2,9 +2,10 @@
 
 use super::TreeCall;
 use super::helper::TextField;
+use super::segment::is_text;
 use crate::decoder::compiled::flow::CodeFlow;
 pub(super) use crate::decoder::compiled::lane::HEAD;
-use crate::dictionary::{ENTRY_BYTES, ENTRY_PARTS, Home};
+use crate::dictionary::{EMPTY, EntryBackup, UNFIT, Word};
 use crate::program::{Op, Program};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -19,14 +20,12 @@ pub(in crate::decoder) const REACH: usize = 256;
 pub(super) struct TreeArguments {
     pub call: Value,
     /// First word of the message.
+    pub record: Value,
+    /// Words and stamps of the dictionary's entries.
     pub words: Value,
-    /// First entry of the dictionary.
-    pub entries: Value,
-    /// Stamps of an assigned and of an empty entry, 32 bits.
+    pub stamps: Value,
+    /// Stamp of an assigned entry, 32 bits.
     pub assigned: Value,
-    pub empty: Value,
-    /// Last position that a check accepts.
-    pub last: Value,
 }
 
 /// Emits the code of one template.
@@ -44,8 +43,6 @@ pub(super) struct TreeEmitter<'a, 'f> {
     pub bail: Block,
     /// Bails out because too few bytes are readable.
     pub near_end: Block,
-    /// Bails out because a home is live.
-    pub live: Block,
     /// True while emitting cold blocks, which are placed after all others.
     pub is_aside: bool,
     /// Bytes that can be read from the position on without another check.
@@ -67,34 +64,19 @@ impl<'f> CodeFlow<'f> for TreeEmitter<'_, 'f> {
 }
 
 impl TreeEmitter<'_, '_> {
-    /// Marks these homes as left; bails out if one of them is live.
-    pub(super) fn leave(&mut self, homes: &[u32]) {
-        if homes.is_empty() {
-            return;
-        }
-        let first = self.load_call(offset_of!(TreeCall<'_>, homes));
-        for &home in homes {
-            let stamp_at = home as usize * size_of::<Home>() + offset_of!(Home, stamp);
-            let stamp = self.b.ins().load(types::I32, HEAD, first, stamp_at as i32);
-            let is_live = self.b.ins().icmp(IntCC::Equal, stamp, self.given.assigned);
-            let (left, live) = (self.block(), self.live);
-            self.branch(is_live, live, left);
-            self.b.switch_to_block(left);
-            self.b.ins().store(HEAD, self.given.empty, first, stamp_at as i32);
-        }
-    }
-
-    /// Saves these entries, unless they need not be restored. The vector accesses are unaligned: entries
-    /// have an alignment of four bytes.
-    pub(super) fn save(&mut self, entries: &[u32]) {
+    /// Saves these entries, unless they need not be restored. The vector accesses are unaligned.
+    pub(super) fn save(&mut self, entries: &EntryBackup) {
+        let TreeArguments { words, stamps, .. } = self.given;
         let saved = self.load_call(offset_of!(TreeCall<'_>, saved));
         let (save, decode) = (self.block(), self.block());
         self.branch(saved, save, decode);
         self.b.switch_to_block(save);
-        for (index, entry) in (0..).zip(entries) {
-            let at = *entry as i32 * ENTRY_BYTES as i32;
-            let before = self.b.ins().load(types::I8X16, HEAD, self.given.entries, at);
-            self.b.ins().store(HEAD, before, saved, index * ENTRY_BYTES as i32);
+        let bytes = types::I8X16.bytes() as i32;
+        let words = entries.words.iter().map(|group| (words, group));
+        let stamps = entries.stamps.iter().map(|group| (stamps, group));
+        for (at, (from, group)) in (0..).zip(words.chain(stamps)) {
+            let before = self.b.ins().load(types::I8X16, HEAD, from, *group as i32 * bytes);
+            self.b.ins().store(HEAD, before, saved, at * bytes);
         }
         self.jump(decode);
         self.b.switch_to_block(decode);
@@ -131,7 +113,8 @@ impl TreeEmitter<'_, '_> {
     /// Bails out unless [`REACH`] bytes are readable.
     pub(super) fn check_position(&mut self) {
         let position = self.b.use_var(self.position);
-        let is_near = self.b.ins().icmp(IntCC::UnsignedGreaterThan, position, self.given.last);
+        let last = self.load_call(offset_of!(TreeCall<'_>, last));
+        let is_near = self.b.ins().icmp(IntCC::UnsignedGreaterThan, position, last);
         let plain = self.block();
         let near_end = self.near_end;
         self.branch(is_near, near_end, plain);
@@ -156,56 +139,69 @@ impl TreeEmitter<'_, '_> {
 
     /// Loads the word of an entry.
     pub(super) fn entry_word(&mut self, op: &Op) -> Value {
-        let at = entry_at(op) + ENTRY_PARTS.word as i32;
-        self.b.ins().load(types::I64, HEAD, self.given.entries, at)
+        self.b.ins().load(types::I64, HEAD, self.given.words, word_at(op))
     }
 
     /// Loads the exponent of an entry.
     pub(super) fn entry_exponent(&mut self, op: &Op) -> Value {
-        let at = entry_at(op) + ENTRY_PARTS.exponent as i32;
-        self.b.ins().sload32(HEAD, self.given.entries, at)
-    }
-
-    fn stamp(&mut self, op: &Op) -> Value {
-        let at = entry_at(op) + ENTRY_PARTS.stamp as i32;
-        self.b.ins().load(types::I32, HEAD, self.given.entries, at)
+        self.b.ins().load(types::I64, HEAD, self.given.words, exponent_at(op))
     }
 
     /// Assigns a word to an entry.
     pub(super) fn assign(&mut self, op: &Op, word: Value) {
-        let at = entry_at(op);
-        let TreeArguments { entries, assigned, .. } = self.given;
-        self.b.ins().store(HEAD, word, entries, at + ENTRY_PARTS.word as i32);
-        self.b.ins().store(HEAD, assigned, entries, at + ENTRY_PARTS.stamp as i32);
+        let TreeArguments { words, stamps, assigned, .. } = self.given;
+        self.b.ins().store(HEAD, word, words, word_at(op));
+        self.b.ins().store(HEAD, assigned, stamps, stamp_at(op));
     }
 
     /// As [`assign`](Self::assign), for a decimal.
     pub(super) fn assign_decimal(&mut self, op: &Op, mantissa: Value, exponent: Value) {
         self.assign(op, mantissa);
-        let at = entry_at(op) + ENTRY_PARTS.exponent as i32;
-        self.b.ins().istore32(HEAD, exponent, self.given.entries, at);
+        self.b.ins().store(HEAD, exponent, self.given.words, exponent_at(op));
     }
 
     /// Makes an entry empty.
     pub(super) fn set_empty(&mut self, op: &Op) {
-        let at = entry_at(op) + ENTRY_PARTS.stamp as i32;
-        let TreeArguments { entries, empty, .. } = self.given;
-        self.b.ins().store(HEAD, empty, entries, at);
+        let empty = self.empty();
+        self.b.ins().store(HEAD, empty, self.given.stamps, stamp_at(op));
+    }
+
+    /// The stamp of an empty entry.
+    fn empty(&mut self) -> Value {
+        self.b.ins().iadd_imm(self.given.assigned, i64::from(EMPTY))
+    }
+
+    /// Tests whether an entry is not undefined.
+    pub(super) fn is_used(&mut self, op: &Op) -> Value {
+        let stamp = self.stamp(op);
+        let assigned = self.given.assigned;
+        self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, stamp, assigned)
+    }
+
+    fn stamp(&mut self, op: &Op) -> Value {
+        self.b.ins().load(types::I32, HEAD, self.given.stamps, stamp_at(op))
     }
 
     /// Branches on the state of an entry: continues in the first block returned if it is assigned;
-    /// the second is for other states. The value is the stamp.
+    /// the second is for other states. The value is the stamp. A string that is not in its word is assigned,
+    /// other unfit values are not.
     pub(super) fn branch_if_assigned(&mut self, op: &Op) -> (Block, Block, Value) {
         let stamp = self.stamp(op);
-        let is_assigned = self.b.ins().icmp(IntCC::Equal, stamp, self.given.assigned);
+        let state = match is_text(op) {
+            true => self.b.ins().band_imm(stamp, !i64::from(UNFIT)),
+            false => stamp,
+        };
+        let is_assigned = self.b.ins().icmp(IntCC::Equal, state, self.given.assigned);
         let (assigned, other) = (self.block(), self.block());
         self.branch(is_assigned, assigned, other);
         (assigned, other, stamp)
     }
 
-    /// Tests whether a stamp is that of an empty entry.
-    pub(super) fn is_empty(&mut self, stamp: Value) -> Value {
-        self.b.ins().icmp(IntCC::Equal, stamp, self.given.empty)
+    /// Bails out if a stamp that is not that of an assigned entry is not that of an undefined one either.
+    pub(super) fn bail_unless_undefined(&mut self, stamp: Value) {
+        let empty = self.empty();
+        let is_used = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, stamp, empty);
+        self.bail_if(is_used);
     }
 
     /// Emits a copy or tail without a value in the stream and without a previous value. `initial`
@@ -217,9 +213,15 @@ impl TreeEmitter<'_, '_> {
         absent: Block,
         initial: Option<impl FnOnce(&mut Self)>,
     ) {
+        if !is_text(op) {
+            let empty = self.empty();
+            let is_unfit = self.b.ins().icmp(IntCC::UnsignedGreaterThan, stamp, empty);
+            self.bail_if(is_unfit);
+        }
         match initial {
             Some(initial) => {
-                let is_empty = self.is_empty(stamp);
+                let empty = self.empty();
+                let is_empty = self.b.ins().icmp(IntCC::Equal, stamp, empty);
                 let undefined = self.block();
                 let when_empty = if op.optional { absent } else { self.bail };
                 self.branch(is_empty, when_empty, undefined);
@@ -238,6 +240,14 @@ impl TreeEmitter<'_, '_> {
     }
 }
 
-fn entry_at(op: &Op) -> i32 {
-    op.entry as i32 * ENTRY_BYTES as i32
+fn word_at(op: &Op) -> i32 {
+    op.entry as i32 * size_of::<Word>() as i32
+}
+
+fn exponent_at(op: &Op) -> i32 {
+    word_at(op) + size_of::<Word>() as i32
+}
+
+fn stamp_at(op: &Op) -> i32 {
+    op.entry as i32 * size_of::<u32>() as i32
 }

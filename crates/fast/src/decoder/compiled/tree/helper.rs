@@ -7,7 +7,8 @@
 use super::TreeCall;
 use crate::decoder::lanes::{signed_at, unsigned_at};
 use crate::dictionary::{
-    DictionaryEntry, EntryState, INLINE_MAX, LONG_WORD, TextUndo, Word, long_word, word_of_bytes,
+    ASSIGNED, EMPTY, EntryState, INLINE_MAX, LONG_WORD, TextUndo, UNFIT, Word, long_word,
+    short_bytes, state_of, word_of_bytes,
 };
 use crate::program::{Op, Program, WireType};
 use crate::rt::first_stop;
@@ -51,8 +52,9 @@ pub(super) struct TreeTexts<'t> {
     pub base: *const u8,
     /// End of the readable bytes.
     pub end: *const u8,
-    /// Entries of the dictionary: a pointer, because compiled code has one to the same entries.
-    pub entries: *mut [DictionaryEntry],
+    /// Entries of the dictionary: pointers, because compiled code has some to the same entries.
+    pub words: *mut [Word],
+    pub stamps: *mut [u32],
     pub buffers: &'t mut [Vec<u8>],
     /// Stamp of an assigned entry.
     pub epoch: u32,
@@ -274,13 +276,26 @@ impl TreeTexts<'_> {
         unsafe { self.bytes.set_len(end) };
     }
 
-    /// Returns the entry of a field.
+    /// Returns word and stamp of a field's entry.
     ///
     /// # Safety
-    /// `entries` is valid and not in use elsewhere.
-    unsafe fn entry(&mut self, field: &TextField) -> Option<&mut DictionaryEntry> {
+    /// `words` and `stamps` are valid and not in use elsewhere.
+    unsafe fn entry(&mut self, field: &TextField) -> Option<(&mut Word, &mut u32)> {
+        let entry = field.entry as usize;
         // SAFETY: as promised.
-        unsafe { (&mut *self.entries).get_mut(field.entry as usize) }
+        unsafe { Some(((&mut *self.words).get_mut(entry)?, (&mut *self.stamps).get_mut(entry)?)) }
+    }
+
+    /// Sets an entry.
+    ///
+    /// # Safety
+    /// As for [`entry`](Self::entry).
+    unsafe fn set(&mut self, field: &TextField, value: Word, state: u32) -> Option<()> {
+        let now = self.epoch + state;
+        // SAFETY: as promised.
+        let (word, stamp) = unsafe { self.entry(field) }?;
+        (*word, *stamp) = (value, now);
+        Some(())
     }
 
     /// Reads the string at the front of `stream`. Returns its length on the wire in bytes, and its
@@ -304,9 +319,9 @@ impl TreeTexts<'_> {
         let is_nullable = field.is_optional && cut.is_none();
         let Some(value) = self.value(field, stream, &mut at, is_nullable)? else {
             if matches!(field.operator, K::Copy | K::Tail) {
-                let epoch = self.epoch;
+                let empty = self.epoch + EMPTY;
                 // SAFETY: as promised.
-                unsafe { self.entry(field) }?.set_empty(epoch);
+                *unsafe { self.entry(field) }?.1 = empty;
             }
             return Some((at, None));
         };
@@ -379,9 +394,9 @@ impl TreeTexts<'_> {
     unsafe fn previous(&mut self, field: &TextField, takes_empty: bool) -> Option<TextPart> {
         let epoch = self.epoch;
         // SAFETY: as promised.
-        let entry = unsafe { self.entry(field) }?;
-        match entry.state(epoch) {
-            EntryState::Assigned => match entry.inline() {
+        let (word, stamp) = unsafe { self.entry(field) }?;
+        match state_of(*stamp, epoch) {
+            EntryState::Assigned => match short_bytes(word) {
                 Some(bytes) => Some(TextPart::of(bytes)),
                 None => Some(TextPart::buffer(self.buffers.get(field.buffer as usize)?)),
             },
@@ -419,9 +434,8 @@ impl TreeTexts<'_> {
             }
             let word = word_of_bytes(word, len);
             if is_stored {
-                let epoch = self.epoch;
                 // SAFETY: as promised.
-                unsafe { self.entry(field) }?.assign(word, epoch);
+                unsafe { self.set(field, word, ASSIGNED) }?;
             }
             return Some(word);
         }
@@ -472,10 +486,8 @@ impl TreeTexts<'_> {
             part.copy_to(buffer.as_mut_ptr());
             buffer.set_len(part.len);
         }
-        let epoch = self.epoch;
         // SAFETY: as promised.
-        unsafe { self.entry(field) }?.assign(LONG_WORD, epoch);
-        Some(())
+        unsafe { self.set(field, LONG_WORD, UNFIT) }
     }
 
     /// Returns the word of the string that begins at `start` of the message's strings and is the last; removes
@@ -539,7 +551,7 @@ fn stop_in(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::TemplateSet;
-    use crate::dictionary::{DictionaryEntries, place_of, short_bytes};
+    use crate::dictionary::{DictionaryEntries, EntryBackup, place_of, short_bytes};
     use OperatorKind as K;
     use std::ptr::null_mut;
 
@@ -590,7 +602,8 @@ mod tests {
             at_max: null_mut(),
             base: null(),
             end: null(),
-            entries: parts.entries,
+            words: parts.words,
+            stamps: parts.stamps,
             buffers: parts.texts,
             epoch: parts.epoch,
             undo: Some(parts.undo),
@@ -649,10 +662,8 @@ mod tests {
         if let Some(previous) = previous {
             dictionary.set_bytes::<false>(0, previous);
         }
-        dictionary.keep(1, &[]);
-        let parts = dictionary.parts();
-        // SAFETY: `parts` borrows the entries, and there is one.
-        parts.saved[0] = unsafe { (&(*parts.entries))[0] };
+        let saved = EntryBackup::of(&[0], Vec::new());
+        dictionary.save(&saved);
         let mut bytes = exactly(BEFORE);
         let stream = Box::<[u8]>::from(stream);
         let mut texts = texts(dictionary, &mut bytes, 1000);
@@ -676,7 +687,7 @@ mod tests {
             assert_eq!(dictionary.bytes(0), expected, "{field:?}");
             assert!(is_long || dictionary.word(0) != LONG_WORD);
         }
-        dictionary.put_back(&[0], &[]);
+        dictionary.put_back(&saved);
         match previous {
             Some(previous) => assert_eq!(dictionary.bytes(0), previous, "{field:?}"),
             None => assert_eq!(dictionary.state(0), EntryState::Undefined),
@@ -840,7 +851,7 @@ mod tests {
     fn strings_that_compiled_code_has_written_are_kept() {
         let mut dictionary = dictionary();
         dictionary.set_bytes::<false>(0, b"the previous value");
-        dictionary.keep(1, &[]);
+        dictionary.save(&EntryBackup::of(&[0], Vec::new()));
         let copy = field(WireType::Ascii, K::Copy, b"");
         let none = field(WireType::Ascii, K::None, b"");
         let mut bytes = exactly(b"before");

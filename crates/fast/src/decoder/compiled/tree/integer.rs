@@ -139,8 +139,7 @@ impl TreeEmitter<'_, '_> {
         let (known, base) = self.join();
         let (assigned, other, stamp) = self.branch_if_assigned(op);
         self.b.switch_to_block(other);
-        let is_empty = self.is_empty(stamp);
-        self.bail_if(is_empty);
+        self.bail_unless_undefined(stamp);
         let initial = self.constant(initial);
         self.jump_with(known, initial);
         self.b.switch_to_block(assigned);

@@ -15,12 +15,12 @@ mod text;
 
 use super::message::MessageEnd;
 use super::template::{MessageInput, TemplateDecoder};
-use super::{JitCompiler, define};
+use super::{ENTRIES_MAX, JitCompiler, define};
 use crate::decoder::ResetPolicy;
-use crate::dictionary::{DictionaryEntries, DictionaryEntry, Home, Word};
+use crate::dictionary::{DictionaryEntries, EntryBackup, Word};
 use crate::limits::Limits;
 use crate::message::MessageStore;
-use crate::program::{Program, SegmentLayout};
+use crate::program::{LANES_MAX, Program, SegmentLayout};
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -33,24 +33,18 @@ use std::ptr::{null, null_mut};
 /// A stream's input is not decoded a second time from a copy if it is longer, since it mostly ends with an
 /// incomplete message.
 const COPIED_MAX: usize = 2048;
-/// Most dictionary entries that the code can address.
-const ENTRIES_MAX: usize = 1 << 24;
-/// Most homes that the code can address.
-const HOMES_MAX: usize = 1 << 20;
 /// Value of `used` in a [`MessageEnd`] if too few bytes were readable.
 const NEAR_END: u64 = 1;
-/// Value of `used` in a [`MessageEnd`] if a home was live, so nothing was decoded.
-const HOME_LIVE: u64 = 2;
 
 /// Decodes a message from its first field on. Arguments: call data, position, presence map (after
-/// the template id's bit, its first bit at the top), first word of the message, first entry of the
-/// dictionary, epoch.
+/// the template id's bit, its first bit at the top), first word of the message, words of the
+/// dictionary's entries, epoch.
 type DecodeTree = unsafe extern "sysv64" fn(
     *mut TreeCall<'_>,
     *const u8,
     u64,
     *mut Word,
-    *mut DictionaryEntry,
+    *mut Word,
     u64,
 ) -> MessageEnd;
 
@@ -67,9 +61,10 @@ struct TreeCall<'t> {
     entries_left: u64,
     /// Type tags of entries.
     tags: *mut u8,
-    homes: *mut Home,
+    /// Stamps of the dictionary's entries.
+    stamps: *mut u32,
     /// Where the code saves the entries that it may change; null if they need not be restored.
-    saved: *mut DictionaryEntry,
+    saved: *mut [u8; 16],
     fields: *const TextField,
     texts: TreeTexts<'t>,
 }
@@ -83,15 +78,10 @@ pub(super) struct TreeFunction {
     /// The template's own reset attribute.
     reset: bool,
     record_words: usize,
-    /// Least number of entries that a dictionary must have, and of homes.
+    /// Least number of words and stamps that a dictionary must have.
     entries_min: usize,
-    homes_min: usize,
-    /// Entries that the code may change, in the order in which it saves them.
-    entries: Vec<u32>,
-    /// Those whose type tag it may change.
-    tagged: Vec<u32>,
-    /// Homes that contain any of these entries, in order.
-    homes: Vec<u32>,
+    /// What the code may change of the entries, in the order in which it saves it.
+    saved: EntryBackup,
     texts: Vec<TextField>,
 }
 
@@ -100,8 +90,6 @@ enum TreeOutcome {
     Done(usize),
     /// Too few bytes were readable.
     NearEnd,
-    /// A home was live: its values must be written back to their entries first.
-    HomeLive,
     Declined,
 }
 
@@ -122,7 +110,7 @@ impl<'p> TreeFrame<'p> {
     pub(super) fn of(program: &'p Program, template: usize) -> Option<Self> {
         let segment = program.segment(program.templates.get(template)?.segment);
         let count = segment::count(program, segment, 0)?;
-        if program.entry_count() > ENTRIES_MAX || program.homes.len() > HOMES_MAX {
+        if program.entry_count() > ENTRIES_MAX {
             return None;
         }
         let mut frame = Self {
@@ -155,17 +143,16 @@ impl<'p> TreeFrame<'p> {
                 self.tagged.push(op.entry);
             } else if op.operator.uses_dictionary() {
                 self.entries.push(op.entry);
+                if op.code == OpCode::Decimal {
+                    self.entries.push(op.entry + 1);
+                }
             }
         }
     }
 
-    /// Returns the homes that contain any of these entries.
-    fn homes(&self) -> Vec<u32> {
-        let has_some = |slots: &Vec<crate::program::HomeSlot>| {
-            slots.iter().any(|slot| self.entries.binary_search(&slot.entry).is_ok())
-        };
-        let homes = self.program.homes.iter().enumerate();
-        homes.filter(|(_, slots)| has_some(slots)).map(|(index, _)| index as u32).collect()
+    /// Returns what the code saves before a message.
+    fn saved(&self) -> EntryBackup {
+        EntryBackup::of(&self.entries, self.tagged.clone())
     }
 
     /// Builds a [`DecodeTree`].
@@ -178,38 +165,36 @@ impl<'p> TreeFrame<'p> {
         let first = b.create_block();
         b.append_block_params_for_function_params(first);
         b.switch_to_block(first);
-        let [call, start, map, words, entries, epoch] =
+        let [call, start, map, record, words, epoch] =
             std::array::from_fn(|index| b.block_params(first)[index]);
         let (position, used) = (b.declare_var(types::I64), b.declare_var(types::I64));
         b.def_var(position, start);
         let record_words = b.ins().iconst(types::I64, i64::from(self.segment.record_words));
         b.def_var(used, record_words);
         let assigned = b.ins().ireduce(types::I32, epoch);
-        let empty = b.ins().iadd_imm(assigned, 1);
-        let last = b.ins().load(types::I64, emit::HEAD, call, offset_of!(TreeCall, last) as i32);
-        let [bail, near_end, live] = [(); 3].map(|()| b.create_block());
-        for block in [bail, near_end, live] {
+        let stamps =
+            b.ins().load(types::I64, emit::HEAD, call, offset_of!(TreeCall, stamps) as i32);
+        let [bail, near_end] = [(); 2].map(|()| b.create_block());
+        for block in [bail, near_end] {
             b.set_cold_block(block);
         }
         let mut emitter = TreeEmitter {
             b: &mut b,
             program: self.program,
-            given: TreeArguments { call, words, entries, assigned, empty, last },
+            given: TreeArguments { call, record, words, stamps, assigned },
             texts: &self.texts,
             position,
             used,
             bail,
             near_end,
-            live,
             is_aside: false,
             room: 0,
         };
-        emitter.leave(&self.homes());
-        emitter.save(&self.entries);
+        emitter.save(&self.saved());
         emitter.template(self.segment, map);
         let (end, used) = (b.use_var(position), b.use_var(used));
         b.ins().return_(&[end, used]);
-        for (block, why) in [(bail, 0), (near_end, NEAR_END), (live, HOME_LIVE)] {
+        for (block, why) in [(bail, 0), (near_end, NEAR_END)] {
             b.switch_to_block(block);
             let null = b.ins().iconst(types::I64, 0);
             let why = b.ins().iconst(types::I64, why as i64);
@@ -230,19 +215,15 @@ impl JitCompiler {
         module.finalize_definitions().ok()?;
         let function = module.get_finalized_function(id);
         let template = frame.program.templates.get(frame.segment.template as usize)?;
-        let homes = frame.homes();
-        let least = |last: Option<&u32>| last.map_or(0, |&last| last as usize + 1);
+        let last = frame.entries.last().max(frame.tagged.last());
         Some(TreeFunction {
             // SAFETY: `TreeFrame::build` gives the function this signature and calling convention.
             function: unsafe { std::mem::transmute::<*const u8, DecodeTree>(function) },
             unused: u64::MAX >> frame.segment.map_bits,
             reset: template.reset,
             record_words: frame.segment.record_words as usize,
-            entries_min: least(frame.entries.last().max(frame.tagged.last())),
-            homes_min: least(homes.last()),
-            homes,
-            entries: frame.entries,
-            tagged: frame.tagged,
+            entries_min: last.map_or(0, |&last| last as usize + LANES_MAX),
+            saved: frame.saved(),
             texts: frame.texts,
         })
     }
@@ -268,17 +249,14 @@ impl TreeFunction {
             return TreeOutcome::NearEnd;
         }
         let parts = dictionary.parts();
-        if words_max < self.record_words
-            || parts.entries.len() < self.entries_min
-            || parts.homes.len() < self.homes_min
-        {
+        // There are as many stamps as words.
+        if words_max < self.record_words || parts.words.len() < self.entries_min {
             return TreeOutcome::Declined;
         }
         if !is_fresh {
-            dictionary.keep(self.entries.len(), &self.tagged);
+            dictionary.keep(&self.saved);
         }
         let parts = dictionary.parts();
-        let (entries, epoch) = (parts.entries as *mut DictionaryEntry, u64::from(parts.epoch));
         bytes.clear();
         let mut call = TreeCall {
             last: window.as_ptr().wrapping_add(last),
@@ -286,15 +264,16 @@ impl TreeFunction {
             entries_max: u64::from(limits.entries_max),
             entries_left: u64::from(limits.entries_total_max),
             tags: parts.tags,
-            homes: parts.homes as *mut Home,
-            saved: if is_fresh { null_mut() } else { parts.saved.as_mut_ptr() },
+            stamps: parts.stamps as *mut u32,
+            saved: if is_fresh { null_mut() } else { parts.saved },
             fields: self.texts.as_ptr(),
             texts: TreeTexts {
                 at: null_mut(),
                 at_max: null_mut(),
                 base: null(),
                 end: window.as_ptr_range().end,
-                entries: parts.entries,
+                words: parts.words,
+                stamps: parts.stamps,
                 buffers: parts.texts,
                 epoch: parts.epoch,
                 undo: (!is_fresh).then_some(parts.undo),
@@ -306,11 +285,13 @@ impl TreeFunction {
         };
         call.texts.offer();
         let start = window.as_ptr().wrapping_add(position);
+        let (values, epoch) = (parts.words as *mut Word, u64::from(parts.epoch));
         // SAFETY: wherever the code checks the position, `REACH` bytes are readable from it on, and the
         // code reads at most as many before it checks again; all are in `window`. It writes to the message's
         // record, which is in the first `self.record_words` words, and to entries after it that end before
-        // `words_max`. It reads and writes entries of the dictionary, and their tags, below
-        // `self.entries_min`, and the stamps of `self.homes`. Unless they are fresh, it saves as many entries as `keep` has made room for.
+        // `words_max`. It reads and writes words, stamps and tags of entries of the dictionary. Unless they are
+        // fresh, it saves as many groups of words and stamps as `keep` has made room for; the groups, and the
+        // exponent after a decimal, are below `self.entries_min`, `LANES_MAX - 1` beyond the last entry.
         // It writes strings of the message at `call.texts.at`, 32 bytes each, while that is at most `at_max`:
         // `offer` left 64 bytes of capacity there. It passes `call` to the functions of `helper`, with a field
         // of `self.texts`, a position that it has reached in `window`, and a word of the message. The targets of `call` are borrowed until after the call; the
@@ -318,17 +299,14 @@ impl TreeFunction {
         // `bytes`, and none of them while a helper function runs. The memory of the code lives as long as `self`,
         // which is in the same `CompiledCode`.
         let MessageEnd { end, used: words_used } = unsafe {
-            (self.function)(&raw mut call, start, bits, words.as_mut_ptr(), entries, epoch)
+            (self.function)(&raw mut call, start, bits, words.as_mut_ptr(), values, epoch)
         };
-        if end.is_null() && words_used == HOME_LIVE {
-            return TreeOutcome::HomeLive;
-        }
         let read = (end as usize).wrapping_sub(window.as_ptr() as usize);
         // The message may extend into the bytes after the packet.
         if end.is_null() || read > len {
             match is_fresh {
                 true => dictionary.reset_values(),
-                false => dictionary.put_back(&self.entries, &self.tagged),
+                false => dictionary.put_back(&self.saved),
             }
             return match end.is_null() && words_used != NEAR_END {
                 true => TreeOutcome::Declined,
@@ -392,29 +370,22 @@ impl TemplateDecoder<'_> {
         Some(end)
     }
 
-    /// Ends the decoding of a message after an attempt, from a copy of the input or not, with this outcome.
-    /// Decodes it again if homes were live, or from a copy if too few bytes were readable.
+    /// Ends the decoding of a message after an attempt, from a copy of the input or not, with this outcome:
+    /// decodes it again from a copy if too few bytes were readable.
     #[cold]
     #[inline(never)]
     fn tree_again<const STREAM: bool>(
         self,
         tree: &TreeFunction,
         input: MessageInput<'_>,
-        (mut outcome, mut is_copied): (TreeOutcome, bool),
+        (mut outcome, is_copied): (TreeOutcome, bool),
         is_fresh: bool,
     ) -> Option<usize> {
         let MessageInput { buffer, len, .. } = input;
-        let may_copy = buffer.len() < len + REACH && (!STREAM || len <= COPIED_MAX);
-        loop {
-            match outcome {
-                TreeOutcome::HomeLive => self.dictionary.leave_some(self.program, &tree.homes),
-                TreeOutcome::NearEnd if may_copy && !is_copied => is_copied = true,
-                _ => break,
-            }
-            let window = match is_copied {
-                true => self.tail.padded(input.bytes(), REACH),
-                false => buffer,
-            };
+        let is_short = buffer.len() < len + REACH && !is_copied;
+        let may_copy = is_short && (!STREAM || len <= COPIED_MAX);
+        if may_copy && matches!(outcome, TreeOutcome::NearEnd) {
+            let window = self.tail.padded(input.bytes(), REACH);
             let input = MessageInput { buffer: window, ..input };
             let room = (&mut *self.store, &self.options.limits);
             outcome = tree.decode(input, self.dictionary, is_fresh, room);

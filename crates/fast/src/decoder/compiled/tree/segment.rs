@@ -93,7 +93,7 @@ impl TreeEmitter<'_, '_> {
     /// Emits a template. `map` is its presence map; the first bit after the template id's is at the
     /// top.
     pub(super) fn template(&mut self, segment: &SegmentLayout, map: Value) {
-        let record = self.given.words;
+        let record = self.given.record;
         // The caller has checked the other bits.
         let width = segment.map_bits + skipping(ops_of(self.program, segment));
         let bits = match width {
@@ -318,11 +318,10 @@ impl TreeEmitter<'_, '_> {
             self.branch(is_set, set, check);
             self.b.switch_to_block(check);
         }
-        let (assigned, other, stamp) = self.branch_if_assigned(op);
-        self.b.switch_to_block(other);
-        let is_empty = self.is_empty(stamp);
-        self.branch(is_empty, assigned, set);
-        self.b.switch_to_block(assigned);
+        let is_used = self.is_used(op);
+        let used = self.block();
+        self.branch(is_used, used, set);
+        self.b.switch_to_block(used);
         let tag = self.b.ins().uload8(types::I64, HEAD, tags, op.entry as i32);
         let is_other = self.b.ins().icmp_imm(IntCC::NotEqual, tag, i64::from(op.aux as u8));
         self.bail_if(is_other);
@@ -366,7 +365,7 @@ impl TreeEmitter<'_, '_> {
             self.store(fields, op, 0, place);
         }
         let offset = self.b.ins().ishl_imm(first, 3);
-        let record = self.b.ins().iadd(self.given.words, offset);
+        let record = self.b.ins().iadd(self.given.record, offset);
         let after = self.block();
         let (head, record_now) = self.join();
         let left = self.b.append_block_param(head, types::I64);
