@@ -287,8 +287,8 @@ impl FieldScene<'_, '_> {
     }
 }
 
-/// Returns the suffix of functions that assign a value, which an optional field may lack, and that of calls
-/// whose `None` is absent for an optional field and a failure for a mandatory one.
+/// Returns two suffixes: of the name of a function that assigns a value, and of a call that returns `None`
+/// without one. An optional field is absent then; decoding a mandatory one fails.
 fn suffixes(is_optional: bool) -> (&'static str, &'static str) {
     if is_optional { ("_or_empty", "") } else { ("", "?") }
 }

@@ -133,11 +133,9 @@ impl DictionaryEntries {
         }
         for (&group, before) in saved.stamps.iter().zip(&groups[saved.words.len()..]) {
             let first = STAMPS * group as usize;
-            let stamps = before.as_chunks().0.iter().map(|stamp| u32::from_ne_bytes(*stamp));
-            self.stamps[first..first + STAMPS]
-                .iter_mut()
-                .zip(stamps)
-                .for_each(|(to, stamp)| *to = stamp);
+            for (stamp, before) in self.stamps[first..].iter_mut().zip(before.as_chunks().0) {
+                *stamp = u32::from_ne_bytes(*before);
+            }
         }
         for (&entry, before) in saved.tagged.iter().zip(tags) {
             self.tags[entry as usize] = *before;

@@ -1,9 +1,9 @@
-//! Orders dictionary entries so that the entries of a run are consecutive and in the order of its lanes: the
-//! dictionary's words are then the lanes of the run's previous record.
+//! Orders dictionary entries so that the entries of a run are consecutive and in the order of its lanes:
+//! the dictionary's words are then the lanes of the run's previous record.
 //!
-//! Runs that share entries share a range of entries, in the lane order of the longest of them. It is of no use to
-//! those of the others whose fields have another order. Runs whose entries are also used by other
-//! operations have no range; nor do runs that share an entry between an exponent and an integer.
+//! Runs that share entries share a range of entries, in the lane order of the longest of them. Runs whose
+//! fields have another order cannot use it. Runs whose entries are also used by other operations have
+//! no range; nor do runs that share an entry between an exponent and an integer.
 
 use super::layout::SegmentLayout;
 use super::op::{Op, OpCode};

@@ -99,8 +99,7 @@ struct LaneStates {
 impl LaneStates {
     fn load(b: &mut FunctionBuilder<'_>, given: &MessageArguments, first: u32, kept: u32) -> Self {
         let stamps = load(b, given.call, offset_of!(MessageCall, stamps));
-        let at = DICTIONARY_PARTS.epoch as i32;
-        let epoch = b.ins().load(types::I32, MemFlags::trusted(), given.dictionary, at);
+        let epoch = load_epoch(b, given);
         let epoch = b.ins().splat(types::I32X4, epoch);
         let mut groups = Vec::new();
         for lane in (0..LANES_MAX).step_by(GROUP) {
@@ -161,6 +160,11 @@ impl LaneStates {
     }
 }
 
+fn load_epoch(b: &mut FunctionBuilder<'_>, given: &MessageArguments) -> Value {
+    let at = DICTIONARY_PARTS.epoch as i32;
+    b.ins().load(types::I32, MemFlags::trusted(), given.dictionary, at)
+}
+
 /// Clears all but these bits of a group's elements, and all of the elements that are not in this set.
 fn masked(b: &mut FunctionBuilder<'_>, kept: u32, bits: u32, group: Value) -> Value {
     if kept == EVERY && bits == u32::MAX {
@@ -189,11 +193,10 @@ pub(super) fn store_lanes(
     [carried, assigned]: [Value; 2],
 ) {
     let Some(first) = run.first_entry else { return };
-    let entry = |lane: usize| first as usize + lane;
     let kept = || (0..LANES_MAX).filter(|lane| run.kept >> lane & 1 != 0);
     for lane in kept() {
         let word = load(b, out, 8 * lane);
-        store(b, given.words, 8 * entry(lane), word);
+        store(b, given.words, 8 * (first as usize + lane), word);
     }
     // An absent copy or increment empties its entry; an absent delta keeps it.
     let deltas = i64::from(run.kept & run.deltas);
@@ -207,12 +210,11 @@ pub(super) fn store_lanes(
     b.ins().brif(is_as_before, done, &[], changed, &[]);
     b.switch_to_block(changed);
     let stamps = load(b, given.call, offset_of!(MessageCall, stamps));
-    let at = DICTIONARY_PARTS.epoch as i32;
-    let epoch = b.ins().load(types::I32, MemFlags::trusted(), given.dictionary, at);
+    let epoch = load_epoch(b, given);
     let are_all = b.ins().icmp_imm(IntCC::Equal, assigned, i64::from(run.kept));
     b.ins().brif(are_all, all, &[], some, &[]);
     b.switch_to_block(all);
-    let store = StampStore { run, stamps, epoch };
+    let store = StampStore { run, first, stamps, epoch };
     store.all(b);
     b.ins().jump(done, &[]);
     b.switch_to_block(some);
@@ -224,6 +226,8 @@ pub(super) fn store_lanes(
 /// Emits stores of the stamps of a run's entries.
 struct StampStore<'r> {
     run: &'r LaneRun,
+    /// Entry of the first lane.
+    first: u32,
     stamps: Value,
     epoch: Value,
 }
@@ -250,8 +254,7 @@ impl StampStore<'_> {
 
     /// Returns the offset of a lane's stamp.
     fn at(&self, lane: usize) -> i32 {
-        let first = self.run.first_entry.unwrap_or_default() as usize;
-        (size_of::<u32>() * (first + lane)) as i32
+        (size_of::<u32>() * (self.first as usize + lane)) as i32
     }
 
     /// Marks all entries as assigned.
@@ -274,10 +277,7 @@ impl StampStore<'_> {
         let bits = b.ins().ireduce(types::I32, assigned);
         let bits = b.ins().splat(types::I32X4, bits);
         for &first in &groups {
-            let masks =
-                std::array::from_fn::<_, GROUP, _>(|lane| (1u32 << (first + lane)).to_le_bytes());
-            let masks = b.func.dfg.constants.insert(masks.concat().into());
-            let masks = b.ins().vconst(types::I32X4, masks);
+            let masks = group_of(b, |lane| 1 << (first + lane));
             let set = b.ins().band(bits, masks);
             let is_set = b.ins().icmp(IntCC::Equal, set, masks);
             let stamps = b.ins().bitselect(is_set, epochs, empties);

@@ -183,8 +183,8 @@ impl TreeEmitter<'_, '_> {
     }
 
     /// Branches on the state of an entry: continues in the first block returned if it is assigned;
-    /// the second is for other states. The value is the stamp. A string that is not in its word is assigned,
-    /// other unfit values are not.
+    /// the second is for other states. The value is the stamp. An unfit string counts as assigned, an unfit
+    /// exponent as another state.
     pub(super) fn branch_if_assigned(&mut self, op: &Op) -> (Block, Block, Value) {
         let stamp = self.stamp(op);
         let state = match is_text(op) {

@@ -150,13 +150,13 @@ impl<'p> TreeFrame<'p> {
         }
     }
 
-    /// Returns what the code saves before a message.
-    fn saved(&self) -> EntryBackup {
-        EntryBackup::of(&self.entries, self.tagged.clone())
-    }
-
-    /// Builds a [`DecodeTree`].
-    fn build(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
+    /// Builds a [`DecodeTree`], which saves this before a message.
+    fn build(
+        &self,
+        saved: &EntryBackup,
+        function: &mut Function,
+        context: &mut FunctionBuilderContext,
+    ) {
         let mut b = FunctionBuilder::new(function, context);
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(types::I64); 6]);
@@ -190,7 +190,7 @@ impl<'p> TreeFrame<'p> {
             is_aside: false,
             room: 0,
         };
-        emitter.save(&self.saved());
+        emitter.save(saved);
         emitter.template(self.segment, map);
         let (end, used) = (b.use_var(position), b.use_var(used));
         b.ins().return_(&[end, used]);
@@ -211,19 +211,21 @@ impl JitCompiler {
         self.take_lanes(frame.count)?;
         let Self { module, context, .. } = self;
         let module = module.as_mut()?;
-        let id = define(module, |function| frame.build(function, context))?;
+        let last = frame.entries.last().max(frame.tagged.last());
+        let entries_min = last.map_or(0, |&last| last as usize + LANES_MAX);
+        let saved = EntryBackup::of(&frame.entries, frame.tagged.clone());
+        let id = define(module, |function| frame.build(&saved, function, context))?;
         module.finalize_definitions().ok()?;
         let function = module.get_finalized_function(id);
         let template = frame.program.templates.get(frame.segment.template as usize)?;
-        let last = frame.entries.last().max(frame.tagged.last());
         Some(TreeFunction {
             // SAFETY: `TreeFrame::build` gives the function this signature and calling convention.
             function: unsafe { std::mem::transmute::<*const u8, DecodeTree>(function) },
             unused: u64::MAX >> frame.segment.map_bits,
             reset: template.reset,
             record_words: frame.segment.record_words as usize,
-            entries_min: last.map_or(0, |&last| last as usize + LANES_MAX),
-            saved: frame.saved(),
+            entries_min,
+            saved,
             texts: frame.texts,
         })
     }
@@ -248,9 +250,8 @@ impl TreeFunction {
         if position > last {
             return TreeOutcome::NearEnd;
         }
-        let parts = dictionary.parts();
-        // There are as many stamps as words.
-        if words_max < self.record_words || parts.words.len() < self.entries_min {
+        // There are as many stamps as values.
+        if words_max < self.record_words || dictionary.values().0.len() < self.entries_min {
             return TreeOutcome::Declined;
         }
         if !is_fresh {
