@@ -6,7 +6,7 @@ use crate::operation::FieldScene;
 use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
 use crate::shape::{MapMode, Root, StructMember, StructShape, field_bits, is_constant};
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorRule, SilentValue};
 use tickwire_fast::template::FieldType;
 
 impl<'p> Module<'p> {
@@ -262,8 +262,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         }
         match &member.plan.kind {
             FieldKind::Scalar { operation, .. } | FieldKind::Parts { exponent: operation, .. } => {
-                operation.kind == OperatorKind::Default && operation.initial.is_none()
-                    || operation.kind == OperatorKind::Constant
+                operation.rule.silent == SilentValue::Absent
             }
             FieldKind::Group(_) => true,
             _ => false,
@@ -286,7 +285,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         };
         let (scene, bit) = (self.scene, member.bit);
         let is_optional = member.plan.is_optional;
-        if operation.kind == OperatorKind::Constant {
+        if operation.rule.is_constant() {
             return match is_optional {
                 true => self.present_by_bit(member),
                 false => String::new(),
@@ -295,7 +294,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         if self.is_nothing_without_bit(member) {
             // Nothing happens if the bit is 0; otherwise the value is read like one without an
             // operator.
-            let none = Operation { kind: OperatorKind::None, initial: None, ..*operation };
+            let none = Operation { rule: OperatorRule::PLAIN, initial: None, ..*operation };
             let (expression, cast) = self.value(field_type, &none, true, bit);
             return format!(
                 "if {} {{ rt::seldom(); {} }} {}\n",
@@ -312,9 +311,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
     /// True if the field is an optional default without an initial value.
     fn is_nothing_without_bit(&self, member: &StructMember<'_>) -> bool {
         matches!(&member.plan.kind, FieldKind::Scalar { operation, .. }
-            if member.plan.is_optional
-                && operation.kind == OperatorKind::Default
-                && operation.initial.is_none())
+            if operation.rule.silent == SilentValue::Absent)
     }
 
     /// Returns the expression of a scalar's value, and its type if it is an integer.
@@ -390,7 +387,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.scene.past };
         let scene = &FieldScene { past, ..*self.scene };
         let is_optional = member.plan.is_optional;
-        let mantissa_bit = member.bit + crate::shape::map_bits(exponent, is_optional);
+        let mantissa_bit = member.bit + crate::shape::map_bits(exponent);
         let absent = format!("{}{}", scene.leave(mantissa), self.absent(member));
         let mantissa = format!(
             "let exponent = rt::exponent(exponent)?;\n{}let mantissa: u64 = {};\n",
@@ -588,9 +585,9 @@ fn or_else(text: &str) -> String {
 /// Returns the type that an exponent is read as. Checking the exponent's range (R1) includes the
 /// range of int32, unless the value is copied or added to.
 fn exponent_type(exponent: &Operation<'_>) -> IntegerShape {
-    match exponent.kind {
-        OperatorKind::None | OperatorKind::Default => IntegerShape::MANTISSA,
-        _ => IntegerShape::EXPONENT,
+    match exponent.rule.uses_dictionary() || exponent.rule.is_constant() {
+        true => IntegerShape::EXPONENT,
+        false => IntegerShape::MANTISSA,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::operation::{
     charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
 use crate::shape::{StructMember, StructShape, map_bits};
-use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, Operation, SilentValue, StreamContent};
 use tickwire_fast::template::{FieldType, Value};
 
 /// Most bits of a presence map that is written with one store.
@@ -169,9 +169,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let is_certain = |member: &StructMember<'_>| match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
                 let is_narrow = IntegerShape::of(field_type).is_some_and(|kind| kind.bits() < 64);
-                let is_settled =
-                    !matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
-                operation.kind == OperatorKind::Constant || is_narrow && is_settled
+                operation.rule.is_constant() || is_narrow && !operation.rule.adds()
             }
             _ => false,
         };
@@ -303,7 +301,7 @@ impl<'p> EncodePrinter<'_, 'p> {
     ) -> EncodeStep {
         let ident = &member.ident;
         let is_optional = member.plan.is_optional;
-        if operation.kind == OperatorKind::Constant {
+        if operation.rule.is_constant() {
             let sends = is_optional.then(|| Sends::If(format!("m.{ident}()")));
             return EncodeStep { before: String::new(), sends, write: String::new() };
         }
@@ -332,10 +330,10 @@ impl<'p> EncodePrinter<'_, 'p> {
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
+        let base = initial.unwrap_or("0".into());
         let sign = if kind.is_signed { "signed" } else { "unsigned" };
-        let is_varied = matches!(operation.kind, OperatorKind::Copy | OperatorKind::Increment)
-            && !kind.is_signed
-            && kind.bits() > u16::BITS;
+        let is_varied =
+            operation.rule.replaces_previous_value() && !kind.is_signed && kind.bits() > u16::BITS;
         let suffix = match (is_optional, is_varied) {
             (true, _) => "_nullable",
             (false, true) => "_varied",
@@ -346,31 +344,25 @@ impl<'p> EncodePrinter<'_, 'p> {
             let sends = format!("state.{sends}({slot}, {value}, {given}, {next})");
             Some(self.checked(operation, &sends))
         };
-        let sends = match operation.kind {
-            OperatorKind::None | OperatorKind::Constant => None,
-            OperatorKind::Default if is_optional && initial.is_none() => {
-                Some(Sends::Given(value.to_owned()))
-            }
-            OperatorKind::Default if is_optional => Some(Sends::If(format!("{value} != {given}"))),
-            OperatorKind::Default => {
-                let initial = initial.unwrap_or("0".into());
-                Some(Sends::If(format!("{value} != {initial}")))
-            }
-            OperatorKind::Copy => follows("rt::same"),
-            OperatorKind::Increment => follows(&kind.next()),
-            OperatorKind::Delta | OperatorKind::Tail => {
-                let base = initial.unwrap_or("0".into());
-                let difference = |value: &str| {
-                    format!(
-                        "let base = state.base::<Unknown>({slot}, {base})?; \
-                         o.{sign}_difference({value}, base, {is_optional})?; \
-                         state.assign::<Unknown>({slot}, {value});"
-                    )
-                };
-                let before = self.foreign(operation);
-                return EncodeStep::of(before, None, value, is_optional, difference);
-            }
+        let sends = match operation.rule.silent {
+            SilentValue::Never => None,
+            SilentValue::Absent => Some(Sends::Given(value.to_owned())),
+            SilentValue::Initial if is_optional => Some(Sends::If(format!("{value} != {given}"))),
+            SilentValue::Initial => Some(Sends::If(format!("{value} != {base}"))),
+            SilentValue::Previous => follows("rt::same"),
+            SilentValue::Next => follows(&kind.next()),
         };
+        if operation.rule.adds() {
+            let difference = |value: &str| {
+                format!(
+                    "let base = state.base::<Unknown>({slot}, {base})?; \
+                     o.{sign}_difference({value}, base, {is_optional})?; \
+                     state.assign::<Unknown>({slot}, {value});"
+                )
+            };
+            let before = self.foreign(operation);
+            return EncodeStep::of(before, sends, value, is_optional, difference);
+        }
         let present = |value: &str| format!("o.{sign}{suffix}({value})?;");
         EncodeStep::of(String::new(), sends, value, is_optional, present)
     }
@@ -402,19 +394,17 @@ impl<'p> EncodePrinter<'_, 'p> {
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
         let (value, maybe) = values(ident, is_optional);
-        let sends = match operation.kind {
-            OperatorKind::Default if is_optional && initial.is_none() => {
-                Some(Sends::Given(value.clone()))
-            }
-            OperatorKind::Default => Some(Sends::If(format!("{maybe} != {given}"))),
-            OperatorKind::Copy => Some(self.checked(
+        let sends = match operation.rule.silent {
+            SilentValue::Never => None,
+            SilentValue::Absent => Some(Sends::Given(value.clone())),
+            SilentValue::Initial => Some(Sends::If(format!("{maybe} != {given}"))),
+            SilentValue::Previous | SilentValue::Next => Some(self.checked(
                 operation,
                 &format!("state.sends_copy_decimal({slot}, {maybe}, {given})"),
             )),
-            _ => None,
         };
         let check = check_exponent(ident, is_optional);
-        if operation.kind == OperatorKind::Delta {
+        if operation.rule.adds() {
             let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
             let difference = |value: &str| {
                 format!(
@@ -425,7 +415,7 @@ impl<'p> EncodePrinter<'_, 'p> {
                 )
             };
             let before = check + &self.foreign(operation);
-            return EncodeStep::of(before, None, &value, is_optional, difference);
+            return EncodeStep::of(before, sends, &value, is_optional, difference);
         }
         let nullable = if is_optional { "_nullable" } else { "" };
         EncodeStep::of(check, sends, &value, is_optional, |value| {
@@ -450,32 +440,32 @@ impl<'p> EncodePrinter<'_, 'p> {
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
         let (value, maybe) = values(ident, is_optional);
         let before = self.foreign(operation);
-        let sends = match operation.kind {
-            OperatorKind::Default if is_optional && !is_given => Some(Sends::Given(value.clone())),
+        let sends = match (operation.rule.silent, operation.rule.stream) {
+            (SilentValue::Never, _) => None,
+            (SilentValue::Absent, _) => Some(Sends::Given(value.clone())),
             // A short string fits one word: comparing words compares strings.
-            OperatorKind::Default if is_short(operation) => Some(Sends::If(format!(
+            (SilentValue::Initial, _) if is_short(operation) => Some(Sends::If(format!(
                 "!{maybe}.is_some_and(|text| text.is_short_text({}))",
                 initial_text(operation)
             ))),
-            OperatorKind::Default => Some(Sends::If(format!(
+            (SilentValue::Initial, _) => Some(Sends::If(format!(
                 "{maybe}.as_ref().map(|text| text.bytes(arena)) != {given}"
             ))),
-            OperatorKind::Copy if !is_given || is_short(operation) => {
+            (_, StreamContent::Difference | StreamContent::End) => {
+                Some(Sends::If(format!("state.sends_tail({slot}, {maybe}, {given}, arena)")))
+            }
+            _ if !is_given || is_short(operation) => {
                 let given = option(is_given.then(|| initial_text(operation)));
                 let sends = format!("state.sends_copy_short({slot}, {maybe}, {given}, arena)");
                 Some(self.checked(operation, &sends))
             }
-            OperatorKind::Copy => {
+            _ => {
                 let sends = format!("state.sends_copy_text({slot}, {maybe}, {given}, arena)");
                 Some(self.checked(operation, &sends))
             }
-            OperatorKind::Tail => {
-                Some(Sends::If(format!("state.sends_tail({slot}, {maybe}, {given}, arena)")))
-            }
-            _ => None,
         };
-        match operation.kind {
-            OperatorKind::Tail => {
+        match operation.rule.stream {
+            StreamContent::End => {
                 let mut step = EncodeStep::of(before, sends, &value, is_optional, |value| {
                     format!(
                         "let base = state.tail_base({slot}, {base}); \
@@ -485,14 +475,16 @@ impl<'p> EncodePrinter<'_, 'p> {
                 step.write.push_str(&format!("state.keep_encoded({slot}, {maybe}, arena);\n"));
                 step
             }
-            OperatorKind::Delta => EncodeStep::of(before, None, &value, is_optional, |value| {
-                format!(
-                    "let base = state.text_base({slot}, {base})?; \
-                     o.text_delta({value}.bytes(arena), base, {charset}, {is_optional}, x)?; \
-                     state.keep_encoded({slot}, Some({value}), arena);"
-                )
-            }),
-            _ => EncodeStep::of(
+            StreamContent::Difference => {
+                EncodeStep::of(before, sends, &value, is_optional, |value| {
+                    format!(
+                        "let base = state.text_base({slot}, {base})?; \
+                         o.text_delta({value}.bytes(arena), base, {charset}, {is_optional}, x)?; \
+                         state.keep_encoded({slot}, Some({value}), arena);"
+                    )
+                })
+            }
+            StreamContent::Constant | StreamContent::Value => EncodeStep::of(
                 String::new(),
                 sends,
                 &value,
@@ -522,7 +514,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let mantissa_value = format!("m.{ident}.mantissa as u64");
         let mut second = self.part(mantissa, IntegerShape::MANTISSA, false, &mantissa_value);
         // A mantissa without a bit of its own is written together with the exponent.
-        if is_optional && map_bits(mantissa, false) == 0 {
+        if is_optional && map_bits(mantissa) == 0 {
             let before = std::mem::take(&mut second.before);
             second.write = format!("if m.{ident}().is_some() {{ {before}{} }}\n", second.write);
         }
@@ -538,7 +530,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         is_optional: bool,
         value: &str,
     ) -> EncodeStep {
-        if operation.kind != OperatorKind::Constant {
+        if !operation.rule.is_constant() {
             return self.integer(operation, kind, is_optional, value);
         }
         let initial = initial_integer(operation, kind).unwrap_or("0".into());
@@ -634,7 +626,7 @@ fn check_exponent(ident: &str, is_optional: bool) -> String {
 }
 
 fn is_parts(member: &StructMember<'_>) -> bool {
-    matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa, false) > 0)
+    matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa) > 0)
 }
 
 /// True if the initial value of a string fits one word.

@@ -4,7 +4,7 @@ use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::shape::{StructMember, StructShape};
 use tickwire_fast::rt::LaneKind;
-use tickwire_fast::rt::expanded::{FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{FieldKind, Operation, StreamContent};
 use tickwire_fast::template::{FieldType, Width};
 
 /// Decoders keep one bit per such sequence, in a `u64`.
@@ -140,7 +140,7 @@ impl<'p> Module<'p> {
                 }
                 FieldKind::Parts { exponent, mantissa } => {
                     // A constant would be read as a signed 32-bit integer.
-                    if mantissa.kind == OperatorKind::Constant {
+                    if mantissa.rule.is_constant() {
                         return None;
                     }
                     for (lane, operation) in (to.lane..).zip([exponent, mantissa]) {
@@ -165,9 +165,7 @@ impl<'p> Module<'p> {
     ) -> Option<()> {
         let lane = to.lane;
         let (kind, value, word) = match IntegerShape::of(field_type) {
-            _ if operation.kind == OperatorKind::Constant => {
-                (LaneKind::Constant, None, String::new())
-            }
+            _ if operation.rule.is_constant() => (LaneKind::Constant, None, String::new()),
             Some(integer) if integer.is_signed => {
                 (LaneKind::Signed, Some(signed(integer, lane)), signed_word(lane))
             }
@@ -207,7 +205,7 @@ impl<'p> Module<'p> {
         }
         let bit = 1_u32.checked_shl(lane as u32)?;
         let keep = format!("state.assign::<Unknown>({}, {word});\n", self.slots[slot].name);
-        if operation.kind == OperatorKind::Delta {
+        if operation.rule.stream == StreamContent::Difference {
             to.keep.push_str(&format!("if assigned & {bit:#x} != 0 {{ {keep} }}\n"));
         } else {
             to.carried |= bit;

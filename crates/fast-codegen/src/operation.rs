@@ -8,11 +8,21 @@ use crate::module::Module;
 use crate::past::PAST;
 use crate::shape::{MapMode, StructShape};
 use crate::source::bytes;
-use tickwire_fast::rt::expanded::{Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{Operation, SilentValue, StreamContent};
 use tickwire_fast::template::{FieldType, Value};
 
 /// Longest string that is stored inline, without the arena, bytes.
 const SHORT_MAX: usize = 7;
+
+/// Expressions of a value, for the parts of a rule.
+struct ValueParts {
+    /// Reads it from the stream.
+    sent: String,
+    /// The initial value, or what replaces it if it is not given.
+    initial: String,
+    /// The previous value or the next after it.
+    derived: String,
+}
 
 /// Context that the expressions of a segment share.
 pub(crate) struct FieldScene<'m, 'p> {
@@ -61,9 +71,9 @@ impl FieldScene<'_, '_> {
     pub(crate) fn check_type(&self, operation: &Operation<'_>, bit: u32) -> String {
         let Some(tag) = self.module.expanded.checked_tag(operation) else { return String::new() };
         let slot = self.module.slot(operation);
-        let replaces = match operation.kind {
-            OperatorKind::Copy | OperatorKind::Increment => self.peek(bit),
-            _ => "false".to_owned(),
+        let replaces = match operation.rule.replaces_previous_value() {
+            true => self.peek(bit),
+            false => "false".to_owned(),
         };
         format!("state.check_type({slot}, {tag}, {replaces})?;\n")
     }
@@ -78,27 +88,27 @@ impl FieldScene<'_, '_> {
         }
     }
 
-    /// Returns a choice between the value in the stream and another, by presence-map bit.
-    fn sent_or(&self, bit: u32, sent: &str, other: &str) -> String {
-        format!("if {} {{ {sent} }} else {{ {other} }}", self.test(bit))
-    }
-
-    /// Returns the expression of a constant, or of a default whose value is read by `read`.
-    /// `initial` is the value of a mandatory field, `given` that of an optional one.
-    fn initial_or(
+    /// Returns the expression of a value by its rule.
+    fn by_rule(
         &self,
         operation: &Operation<'_>,
         bit: u32,
         is_optional: bool,
-        read: &str,
-        (initial, given): (&str, &str),
+        parts: &ValueParts,
     ) -> String {
-        match (operation.kind, is_optional) {
-            (OperatorKind::Constant, false) => initial.to_owned(),
-            (OperatorKind::Constant, true) => self.sent_or(bit, given, "None"),
-            (_, false) => self.sent_or(bit, read, initial),
-            (_, true) => self.sent_or(bit, read, given),
-        }
+        let rule = operation.rule;
+        let initial = match is_optional {
+            true => option(operation.initial.map(|_| parts.initial.clone())),
+            false => parts.initial.clone(),
+        };
+        let sent = if rule.is_constant() { &initial } else { &parts.sent };
+        let silent = match rule.silent {
+            SilentValue::Never => return sent.clone(),
+            SilentValue::Absent => "None",
+            SilentValue::Initial => &initial,
+            SilentValue::Previous | SilentValue::Next => &parts.derived,
+        };
+        format!("if {} {{ {sent} }} else {{ {silent} }}", self.test(bit))
     }
 
     /// Returns the expression of an integer, as a `u64` or, if optional, an `Option<u64>`.
@@ -128,11 +138,10 @@ impl FieldScene<'_, '_> {
         is_optional: bool,
         bit: u32,
     ) -> Option<String> {
-        let next = match operation.kind {
-            OperatorKind::Copy => "rt::same".to_owned(),
-            OperatorKind::Increment => kind.next(),
-            _ => return None,
-        };
+        if !operation.rule.replaces_previous_value() {
+            return None;
+        }
+        let next = next(operation, kind);
         let is_plain = !kind.is_signed
             && self.shape.mode.is_fixed()
             && self.module.expanded.checked_tag(operation).is_none();
@@ -160,23 +169,19 @@ impl FieldScene<'_, '_> {
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
         let base = initial.unwrap_or("0".into());
-        let read = kind.read(is_optional);
         let (or_empty, or_fail) = suffixes(is_optional);
-        let derived =
-            |next: &str| format!("state.derived::<{past}>({slot}, {given}, {next}){or_fail}");
-        let sent = |read: &str| {
-            format!("let value = {read}; state.assign{or_empty}::<{past}>({slot}, value)")
+        let read = match operation.rule.silent {
+            SilentValue::Never => kind.read_plain(is_optional),
+            SilentValue::Previous => kind.read_varied(is_optional),
+            _ => kind.read(is_optional),
         };
-        match operation.kind {
-            OperatorKind::None => kind.read_plain(is_optional),
-            OperatorKind::Constant | OperatorKind::Default => {
-                self.initial_or(operation, bit, is_optional, &read, (&base, &given))
+        let sent = match operation.rule.stream {
+            StreamContent::Constant => String::new(),
+            StreamContent::Value if operation.rule.follows() => {
+                format!("let value = {read}; state.assign{or_empty}::<{past}>({slot}, value)")
             }
-            OperatorKind::Copy => {
-                self.sent_or(bit, &sent(&kind.read_varied(is_optional)), &derived("rt::same"))
-            }
-            OperatorKind::Increment => self.sent_or(bit, &sent(&read), &derived(&kind.next())),
-            OperatorKind::Delta | OperatorKind::Tail => {
+            StreamContent::Value => read,
+            StreamContent::Difference | StreamContent::End => {
                 let read = format!("c.delta::<{is_optional}>(x)?{or_fail}");
                 let added =
                     format!("state.added::<{past}>({slot}, {base}, delta, {})?", kind.add());
@@ -188,7 +193,10 @@ impl FieldScene<'_, '_> {
                     ),
                 }
             }
-        }
+        };
+        let next = next(operation, kind);
+        let derived = format!("state.derived::<{past}>({slot}, {given}, {next}){or_fail}");
+        self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial: base, derived })
     }
 
     /// Returns the expression of a string or byte vector, as a `Text` or, if optional, an
@@ -205,7 +213,7 @@ impl FieldScene<'_, '_> {
             !matches!(operation.initial, Some(Value::Bytes(value)) if value.len() > SHORT_MAX);
         let is_quick = !is_optional
             && *kind == FieldType::Ascii
-            && operation.kind == OperatorKind::Copy
+            && operation.rule.replaces_previous_value()
             && self.shape.mode.is_fixed()
             && self.module.expanded.checked_tag(operation).is_none()
             && is_short;
@@ -235,28 +243,22 @@ impl FieldScene<'_, '_> {
         let given = option(initial_bytes(operation));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
         let (or_empty, or_fail) = suffixes(is_optional);
-        let copied = format!("state.copied_text::<{past}>({slot}, {given}, x)?{or_fail}");
+        let derived = format!("state.copied_text::<{past}>({slot}, {given}, x)?{or_fail}");
         let changed = |operator: &str| {
             format!(
                 "state.{operator}_text::<{is_optional}, _>({slot}, {charset}, {base}, &mut c, x)?{or_fail}"
             )
         };
-        match operation.kind {
-            OperatorKind::None | OperatorKind::Increment => read,
-            OperatorKind::Constant | OperatorKind::Default => {
-                let initial = initial_text(operation);
-                let given = option(operation.initial.map(|_| initial.clone()));
-                self.initial_or(operation, bit, is_optional, &read, (&initial, &given))
+        let sent = match operation.rule.stream {
+            StreamContent::Value if operation.rule.follows() => {
+                format!("let text = {read}; state.assign_text{or_empty}::<{past}>({slot}, text, x)")
             }
-            OperatorKind::Copy => {
-                let assigned = format!(
-                    "let text = {read}; state.assign_text{or_empty}::<{past}>({slot}, text, x)"
-                );
-                self.sent_or(bit, &assigned, &copied)
-            }
-            OperatorKind::Tail => self.sent_or(bit, &changed("tail"), &copied),
-            OperatorKind::Delta => changed("delta"),
-        }
+            StreamContent::Constant | StreamContent::Value => read,
+            StreamContent::Difference => changed("delta"),
+            StreamContent::End => changed("tail"),
+        };
+        let initial = initial_text(operation);
+        self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial, derived })
     }
 
     /// Returns the expression of a decimal with one operator, as a `Decimal` or, if optional, an
@@ -267,23 +269,28 @@ impl FieldScene<'_, '_> {
         let given = option(initial.clone());
         let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
         let (or_empty, or_fail) = suffixes(is_optional);
-        let read = &format!("c.decimal::<{is_optional}>(x)?{or_fail}");
-        match operation.kind {
-            OperatorKind::Constant | OperatorKind::Default => {
-                self.initial_or(operation, bit, is_optional, read, (&base, &given))
+        let read = format!("c.decimal::<{is_optional}>(x)?{or_fail}");
+        let sent = match operation.rule.stream {
+            StreamContent::Value if operation.rule.follows() => {
+                format!("let value = {read}; state.assign_decimal{or_empty}({slot}, value)")
             }
-            OperatorKind::Copy => self.sent_or(
-                bit,
-                &format!("let value = {read}; state.assign_decimal{or_empty}({slot}, value)"),
-                &format!("state.copied_decimal({slot}, {given}){or_fail}"),
-            ),
-            OperatorKind::Delta => {
+            StreamContent::Constant | StreamContent::Value => read,
+            StreamContent::Difference | StreamContent::End => {
                 format!(
                     "state.delta_decimal::<{is_optional}, _>({slot}, {base}, &mut c, x)?{or_fail}"
                 )
             }
-            _ => read.to_owned(),
-        }
+        };
+        let derived = format!("state.copied_decimal({slot}, {given}){or_fail}");
+        self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial: base, derived })
+    }
+}
+
+/// Returns the function that turns a previous value into the value of a field that is not in the stream.
+fn next(operation: &Operation<'_>, kind: IntegerShape) -> String {
+    match operation.rule.silent {
+        SilentValue::Next => kind.next(),
+        _ => "rt::same".to_owned(),
     }
 }
 
@@ -296,7 +303,7 @@ fn suffixes(is_optional: bool) -> (&'static str, &'static str) {
 /// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price
 /// levels (optional increments), are small numbers; identifiers and times have no initial value.
 fn is_small(operation: &Operation<'_>, kind: IntegerShape, is_optional: bool) -> bool {
-    let is_level = is_optional && operation.kind == OperatorKind::Increment;
+    let is_level = is_optional && operation.rule.silent == SilentValue::Next;
     match operation.initial {
         Some(Value::UInt(value)) => *value < 0x7f,
         _ => kind.bits() <= 16 || is_level,

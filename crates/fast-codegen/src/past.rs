@@ -5,7 +5,7 @@
 use crate::module::Module;
 use crate::shape::StructShape;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, OperatorKind};
+use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, SilentValue};
 
 /// Generic parameter for the known state of a segment's entries.
 pub(crate) const PAST: &str = "P";
@@ -89,7 +89,7 @@ fn has_forms(field: &ExpandedField<'_>) -> bool {
         FieldKind::Scalar { operation, .. } => {
             let is_given = match operation.values() {
                 ValueKind::Scaled => false,
-                ValueKind::Text => operation.kind != OperatorKind::Delta,
+                ValueKind::Text => operation.rule.has_map_bit(),
                 ValueKind::Integer => true,
             };
             is_given && operation.entry.is_some()
@@ -104,10 +104,9 @@ fn has_forms(field: &ExpandedField<'_>) -> bool {
 /// True if a field does not need the state of its entry when the entry is known to be undefined.
 fn has_fresh_form(field: &ExpandedField<'_>) -> bool {
     let FieldKind::Scalar { operation, .. } = &field.kind else { return true };
-    let is_added = matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
     match operation.values() {
         ValueKind::Scaled => operation.entry.is_none(),
-        ValueKind::Text => !is_added,
+        ValueKind::Text => !operation.rule.adds(),
         ValueKind::Integer => true,
     }
 }
@@ -116,8 +115,8 @@ fn has_fresh_form(field: &ExpandedField<'_>) -> bool {
 pub(crate) fn is_mostly_absent(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { exponent, .. }
         if field.is_optional
-            && exponent.kind == OperatorKind::Default
-            && exponent.initial.is_none())
+            && exponent.rule.silent == SilentValue::Absent
+            && !exponent.rule.is_constant())
 }
 
 /// True if a segment has no nested segments.

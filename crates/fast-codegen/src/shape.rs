@@ -3,7 +3,7 @@
 use crate::names::NameScope;
 use std::collections::HashMap;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::expanded::{Body, ExpandedField, FieldKind, Operation, OperatorKind};
+use tickwire_fast::rt::expanded::{Body, ExpandedField, FieldKind, Operation};
 
 /// Most bits of a presence map in one word.
 const WORD_BITS: u32 = 63;
@@ -122,19 +122,17 @@ impl StructShape<'_> {
 }
 
 /// Returns the number of presence-map bits of an operator.
-pub(crate) fn map_bits(operation: &Operation<'_>, is_optional: bool) -> u32 {
-    u32::from(operation.kind.has_map_bit(is_optional))
+pub(crate) fn map_bits(operation: &Operation<'_>) -> u32 {
+    u32::from(operation.rule.has_map_bit())
 }
 
 /// Returns the number of presence-map bits of a field.
 pub(crate) fn field_bits(field: &ExpandedField<'_>) -> u32 {
     match &field.kind {
-        FieldKind::Scalar { operation, .. } => map_bits(operation, field.is_optional),
-        FieldKind::Parts { exponent, mantissa } => {
-            map_bits(exponent, field.is_optional) + map_bits(mantissa, false)
-        }
+        FieldKind::Scalar { operation, .. } => map_bits(operation),
+        FieldKind::Parts { exponent, mantissa } => map_bits(exponent) + map_bits(mantissa),
         FieldKind::Group(_) => u32::from(field.is_optional),
-        FieldKind::Sequence { length, .. } => map_bits(length, field.is_optional),
+        FieldKind::Sequence { length, .. } => map_bits(length),
         FieldKind::Dynamic => 0,
     }
 }
@@ -142,12 +140,12 @@ pub(crate) fn field_bits(field: &ExpandedField<'_>) -> u32 {
 /// True if a field's value determines which bits follow.
 fn is_conditional(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { mantissa, .. }
-        if field.is_optional && map_bits(mantissa, false) > 0)
+        if field.is_optional && map_bits(mantissa) > 0)
 }
 
 fn takes_bytes(field: &ExpandedField<'_>) -> bool {
     matches!(field.kind, FieldKind::Dynamic)
-        || field.operations().any(|operation| operation.kind.is_always_in_stream())
+        || field.operations().any(|operation| operation.rule.takes_bytes())
 }
 
 /// Counts the bits and fields of a segment and returns its shape.
@@ -184,7 +182,7 @@ pub(crate) fn is_text(field: &ExpandedField<'_>) -> bool {
 /// True if a field is a constant.
 pub(crate) fn is_constant(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Scalar { operation, .. }
-        if operation.kind == OperatorKind::Constant)
+        if operation.rule.is_constant())
 }
 
 /// Names that methods and fields of the structs already use.

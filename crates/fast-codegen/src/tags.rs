@@ -5,7 +5,7 @@ use crate::shape::{StructMember, StructShape};
 use crate::types::constant_value;
 use crate::walk::scalar_value;
 use std::collections::BTreeSet;
-use tickwire_fast::rt::expanded::{FieldKind, OperatorKind};
+use tickwire_fast::rt::expanded::FieldKind;
 
 impl<'p> Module<'p> {
     /// Returns `visit_tags` of every root, and `show_tags` of the entries of their sequences.
@@ -52,7 +52,7 @@ impl<'p> Module<'p> {
         let (index, tag) = (member.index, member.plan.id.unwrap_or(0));
         let value = |value: &str| format!("visitor.value::<{index}, {tag}>({value});");
         let show = match &member.plan.kind {
-            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+            FieldKind::Scalar { operation, .. } if operation.rule.is_constant() => {
                 match self.constant_show(member) {
                     Some(constant) => value(&constant),
                     None => return String::new(),

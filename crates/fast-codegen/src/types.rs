@@ -39,7 +39,7 @@ impl<'p> Module<'p> {
     fn member_type(&self, member: &StructMember<'p>) -> Option<String> {
         let child = || member.child.map_or("()", |child| &self.shapes[child].name);
         Some(match &member.plan.kind {
-            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+            FieldKind::Scalar { operation, .. } if operation.rule.is_constant() => {
                 return None;
             }
             FieldKind::Scalar { field_type, .. } => scalar_type(field_type),
@@ -149,7 +149,7 @@ fn constant(member: &StructMember<'_>) -> String {
     let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
         return String::new();
     };
-    if operation.kind != OperatorKind::Constant {
+    if !operation.rule.is_constant() {
         return String::new();
     }
     let Some((kind, value)) = constant_value(field_type, operation) else { return String::new() };

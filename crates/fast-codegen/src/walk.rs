@@ -4,7 +4,7 @@
 use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::shape::{StructMember, StructShape};
-use tickwire_fast::rt::expanded::{FieldKind, OperatorKind};
+use tickwire_fast::rt::expanded::FieldKind;
 use tickwire_fast::template::FieldType;
 
 /// Returns the expression of a scalar member's value; [`ModuleValue::Constant`](tickwire_fast::rt::ModuleValue)
@@ -13,7 +13,7 @@ pub(crate) fn scalar_value(member: &StructMember<'_>) -> String {
     let ident = &member.ident;
     let value = format!("self.{ident}");
     match &member.plan.kind {
-        FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+        FieldKind::Scalar { operation, .. } if operation.rule.is_constant() => {
             "ModuleValue::Constant".to_owned()
         }
         FieldKind::Scalar { field_type, .. } if **field_type != FieldType::Decimal => {
@@ -89,7 +89,7 @@ impl<'p> Module<'p> {
             )
         };
         match &member.plan.kind {
-            FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
+            FieldKind::Scalar { operation, .. } if operation.rule.is_constant() => {
                 format!("if rt::fill::is_present(record.value({index})) {{ {mark} }}\n")
             }
             FieldKind::Scalar { field_type: FieldType::Decimal, .. } | FieldKind::Parts { .. } => {

@@ -5,14 +5,14 @@ use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::FastErrorKind;
 use crate::program::{Op, is_valid_exponent};
-use crate::template::OperatorKind;
+use crate::template::{SilentValue, StreamContent};
 use crate::wire::Map;
 
 /// Mantissa and exponent.
 type MantissaAndExponent = (i64, i32);
 
 impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
-    /// Decodes a decimal, by operator and presence.
+    /// Decodes a decimal by its rule.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
     pub(super) fn scaled(
@@ -20,27 +20,20 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
     ) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
-        match op.operator {
-            OperatorKind::None => self.scaled_on_wire(op),
-            OperatorKind::Delta => self.scaled_delta(op),
-            OperatorKind::Copy if !map.take() => self.scaled_copied(op),
-            OperatorKind::Copy => {
-                let value = self.scaled_on_wire(op)?;
-                match value {
-                    Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
-                    None => self.dictionary.set_empty::<JOURNAL>(op.entry),
+        if op.rule.has_map_bit() && !map.take() {
+            return match op.rule.silent {
+                SilentValue::Never | SilentValue::Absent | SilentValue::Initial => {
+                    Ok(self.scaled_initial(op))
                 }
-                Ok(value)
-            }
-            // Of these, decimals have default only: S2 excludes increment and tail, and constants
-            // have an operation of their own.
-            OperatorKind::Default
-            | OperatorKind::Constant
-            | OperatorKind::Increment
-            | OperatorKind::Tail => match map.take() {
-                true => self.scaled_on_wire(op),
-                false => Ok(self.scaled_initial(op)),
-            },
+                // Decimals have no increment (S2).
+                SilentValue::Previous | SilentValue::Next => self.scaled_previous(op),
+            };
+        }
+        match op.rule.stream {
+            StreamContent::Constant => Ok(self.scaled_initial(op)),
+            StreamContent::Value => self.scaled_received(op),
+            // Nor tail.
+            StreamContent::Difference | StreamContent::End => self.scaled_delta(op),
         }
     }
 
@@ -60,12 +53,23 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(Some((mantissa, exponent)))
     }
 
+    /// Decodes a value in the stream; assigns it to the entry, if the field has one.
+    fn scaled_received(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
+        let value = self.scaled_on_wire(op)?;
+        match value {
+            _ if !op.rule.follows() => {}
+            Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
+            None => self.dictionary.set_empty::<JOURNAL>(op.entry),
+        }
+        Ok(value)
+    }
+
     fn scaled_initial(&self, op: &Op) -> Option<MantissaAndExponent> {
         let initial = self.initial(op);
         initial.given.then_some((initial.word as i64, initial.exponent))
     }
 
-    fn scaled_copied(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
+    fn scaled_previous(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
         let state = self.dictionary.state(op.entry);
         if state == EntryState::Assigned {
             return Ok(Some(self.dictionary.decimal(op.entry)));

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::program::{
     FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType, is_valid_exponent,
 };
-use crate::template::{OperatorKind, TemplateId};
+use crate::template::{StreamContent, TemplateId};
 use crate::wire::{Map, PresenceMap, WORD_BITS, WideMap, WireReader};
 
 /// Execution of a program over one message.
@@ -367,7 +367,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         match value? {
             Some(value) => {
                 *exponent = self.check_exponent(value as i64)?;
-                if !is_valid_exponent(i64::from(*exponent)) && op.operator.uses_dictionary() {
+                if !is_valid_exponent(i64::from(*exponent)) && op.rule.uses_dictionary() {
                     self.dictionary.set_unfit::<JOURNAL>(op.entry);
                 }
             }
@@ -409,9 +409,9 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             self.dictionary.set_empty::<JOURNAL>(op.entry);
             return Ok(());
         }
-        Err(match (op.operator, state) {
-            (OperatorKind::Tail, EntryState::Empty) => FastErrorKind::SubtractionLength,
-            (OperatorKind::Tail, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
+        Err(match (op.rule.stream, state) {
+            (StreamContent::End, EntryState::Empty) => FastErrorKind::SubtractionLength,
+            (StreamContent::End, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
             _ => FastErrorKind::NoInitialValue,
         })
     }
@@ -494,7 +494,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Checks the type of the entry's value (D4) for the next field.
     #[cold]
     fn check_entry_type(&mut self, op: &Op, in_stream: bool) -> FieldDecoded {
-        let replaces = op.operator.replaces_previous_value() && in_stream;
+        let replaces = op.rule.replaces_previous_value() && in_stream;
         let tag = op.aux as u8;
         if !replaces
             && self.dictionary.state(op.entry) != EntryState::Undefined

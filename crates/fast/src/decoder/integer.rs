@@ -5,7 +5,7 @@ use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::FastErrorKind;
 use crate::program::Op;
-use crate::template::{OperatorKind, Width};
+use crate::template::{SilentValue, StreamContent, Width};
 use crate::wire::{Map, WireReader};
 
 /// Reading, range checks and arithmetic of an integer type. Values are two's complement in a `u64`.
@@ -121,11 +121,16 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
     ) -> Result<Option<u64>, FastErrorKind> {
-        if map.take() {
-            return self.none::<T, OPTIONAL>(op);
+        match map.take() {
+            true => self.none::<T, OPTIONAL>(op),
+            false => Ok(self.silent_initial(op)),
         }
+    }
+
+    #[inline(always)]
+    fn silent_initial(&self, op: &Op) -> Option<u64> {
         let initial = self.initial(op);
-        Ok(initial.given.then_some(initial.word))
+        initial.given.then_some(initial.word)
     }
 
     /// Spec: FAST 1.1 §6.3.5.
@@ -135,9 +140,14 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
     ) -> Result<Option<u64>, FastErrorKind> {
-        if map.take() {
-            return self.received::<T, OPTIONAL>(op);
+        match map.take() {
+            true => self.received::<T, OPTIONAL>(op),
+            false => self.silent_previous(op),
         }
+    }
+
+    #[inline(always)]
+    fn silent_previous(&mut self, op: &Op) -> Result<Option<u64>, FastErrorKind> {
         match self.dictionary.state(op.entry) {
             EntryState::Assigned => Ok(Some(self.dictionary.integer(op.entry))),
             state => self.not_assigned(op, state),
@@ -151,9 +161,14 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         op: &Op,
         map: &mut impl Map,
     ) -> Result<Option<u64>, FastErrorKind> {
-        if map.take() {
-            return self.received::<T, OPTIONAL>(op);
+        match map.take() {
+            true => self.received::<T, OPTIONAL>(op),
+            false => self.silent_next::<T>(op),
         }
+    }
+
+    #[inline(always)]
+    fn silent_next<T: WireInteger>(&mut self, op: &Op) -> Result<Option<u64>, FastErrorKind> {
         match self.dictionary.state(op.entry) {
             EntryState::Assigned => {
                 let value = T::increment(self.dictionary.integer(op.entry), op.width);
@@ -239,27 +254,28 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(Some(value))
     }
 
-    /// Decodes an integer with any operator and presence.
+    /// Decodes an integer by its rule.
     pub(super) fn any<T: WireInteger>(
         &mut self,
         op: &Op,
         map: &mut impl Map,
     ) -> Result<Option<u64>, FastErrorKind> {
-        match (op.operator, op.optional) {
-            (OperatorKind::None, false) => self.none::<T, false>(op),
-            (OperatorKind::None, true) => self.none::<T, true>(op),
-            (OperatorKind::Default, false) => self.default::<T, false>(op, map),
-            (OperatorKind::Default, true) => self.default::<T, true>(op, map),
-            (OperatorKind::Copy, false) => self.copy::<T, false>(op, map),
-            (OperatorKind::Copy, true) => self.copy::<T, true>(op, map),
-            (OperatorKind::Increment, false) => self.increment::<T, false>(op, map),
-            (OperatorKind::Increment, true) => self.increment::<T, true>(op, map),
-            (OperatorKind::Constant, optional) => {
-                let present = !optional || map.take();
-                Ok(present.then(|| self.initial(op).word))
-            }
-            (OperatorKind::Delta | OperatorKind::Tail, false) => self.delta::<T, false>(op),
-            (OperatorKind::Delta | OperatorKind::Tail, true) => self.delta::<T, true>(op),
+        if op.rule.has_map_bit() && !map.take() {
+            return match op.rule.silent {
+                SilentValue::Never | SilentValue::Absent => Ok(None),
+                SilentValue::Initial => Ok(self.silent_initial(op)),
+                SilentValue::Previous => self.silent_previous(op),
+                SilentValue::Next => self.silent_next::<T>(op),
+            };
+        }
+        match (op.rule.stream, op.optional) {
+            (StreamContent::Constant, _) => Ok(Some(self.initial(op).word)),
+            (StreamContent::Value, false) if op.rule.follows() => self.received::<T, false>(op),
+            (StreamContent::Value, true) if op.rule.follows() => self.received::<T, true>(op),
+            (StreamContent::Value, false) => self.none::<T, false>(op),
+            (StreamContent::Value, true) => self.none::<T, true>(op),
+            (StreamContent::Difference | StreamContent::End, false) => self.delta::<T, false>(op),
+            (StreamContent::Difference | StreamContent::End, true) => self.delta::<T, true>(op),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::sink::RecordSink;
 use crate::dictionary::{EntryState, INLINE_MAX, Word, is_long, word_of_bytes};
 use crate::error::FastErrorKind;
 use crate::program::{Op, WireType};
-use crate::template::OperatorKind;
+use crate::template::{SilentValue, StreamContent};
 use crate::wire::Map;
 
 /// Packs a short ascii string from the wire into a word, without its stop bit.
@@ -188,18 +188,20 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         map: &mut impl Map,
         base: usize,
     ) -> Result<bool, FastErrorKind> {
-        match op.operator {
-            OperatorKind::None => self.text_on_wire(op, base, false),
-            OperatorKind::Default if map.take() => self.text_on_wire(op, base, false),
-            OperatorKind::Default => self.initial_text(op, base),
-            OperatorKind::Copy if map.take() => self.text_on_wire(op, base, true),
-            OperatorKind::Tail if map.take() => self.tail(op, base),
-            OperatorKind::Delta => self.text_delta(op, base),
-            // Strings have no increment (S2), and constants an operation of their own.
-            OperatorKind::Copy
-            | OperatorKind::Tail
-            | OperatorKind::Constant
-            | OperatorKind::Increment => self.previous_text(op, base),
+        if op.rule.has_map_bit() && !map.take() {
+            return match op.rule.silent {
+                SilentValue::Never | SilentValue::Absent | SilentValue::Initial => {
+                    self.initial_text(op, base)
+                }
+                // Strings have no increment (S2).
+                SilentValue::Previous | SilentValue::Next => self.previous_text(op, base),
+            };
+        }
+        match op.rule.stream {
+            StreamContent::Constant => self.initial_text(op, base),
+            StreamContent::Value => self.text_on_wire(op, base, op.rule.follows()),
+            StreamContent::Difference => self.text_delta(op, base),
+            StreamContent::End => self.tail(op, base),
         }
     }
 

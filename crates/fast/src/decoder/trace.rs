@@ -220,7 +220,7 @@ impl Tracing<'_> {
         self.start = position;
         self.value = None;
         self.absent = false;
-        self.before = op.operator.uses_dictionary().then(|| PreviousValue::of(dictionary, op));
+        self.before = op.rule.uses_dictionary().then(|| PreviousValue::of(dictionary, op));
         if op.code == OpCode::GroupOptional {
             let map_bit = self.take_bit();
             self.tell_field(op, TracedPart::Group, position, map_bit, None);
@@ -248,7 +248,7 @@ impl Tracing<'_> {
             }
             _ => TracedPart::Whole,
         };
-        let map_bit = if op.operator.has_map_bit(op.optional) { self.take_bit() } else { None };
+        let map_bit = if op.rule.has_map_bit() { self.take_bit() } else { None };
         let before = self.before.take();
         let entry = before.map(|before| (before, PreviousValue::of(dictionary, op)));
         self.tell_field(op, part, position, map_bit, entry);

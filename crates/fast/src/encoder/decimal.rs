@@ -6,7 +6,7 @@ use crate::decoder::integer::Signed;
 use crate::dictionary::EntryState;
 use crate::error::FastErrorKind;
 use crate::program::Op;
-use crate::template::{Decimal, OperatorKind};
+use crate::template::{Decimal, SilentValue, StreamContent};
 
 /// Checks an exponent (R1).
 #[inline]
@@ -18,7 +18,7 @@ pub(super) fn check_exponent(exponent: i32) -> Result<(), FastErrorKind> {
 }
 
 impl EncoderEngine<'_> {
-    /// Encodes a decimal, by operator and presence. Exponent and mantissa are kept as given.
+    /// Encodes a decimal by its rule. Exponent and mantissa are kept as given.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
     pub(super) fn scaled(
@@ -30,24 +30,35 @@ impl EncoderEngine<'_> {
         if let Some(value) = value {
             check_exponent(value.exponent)?;
         }
-        match op.operator {
-            OperatorKind::None => self.scaled_on_wire(op, value),
-            OperatorKind::Delta => self.scaled_delta(op, value),
-            OperatorKind::Copy => self.scaled_copy(op, map, value),
-            // Of these, decimals have default only, as in the decoder.
-            OperatorKind::Default
-            | OperatorKind::Constant
-            | OperatorKind::Increment
-            | OperatorKind::Tail => {
-                let initial = self.scaled_initial(op);
-                let follows = value == initial && (op.optional || initial.is_some());
-                map.push(self.out, !follows);
-                if follows {
-                    return Ok(());
-                }
-                self.scaled_on_wire(op, value)
-            }
+        match op.rule.silent {
+            SilentValue::Never => self.scaled_in_stream(op, value),
+            SilentValue::Absent | SilentValue::Initial => self.scaled_default(op, map, value),
+            // Decimals have no increment (S2).
+            SilentValue::Previous | SilentValue::Next => self.scaled_following(op, map, value),
         }
+    }
+
+    /// Writes a value by what the stream has for it.
+    fn scaled_in_stream(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
+        match op.rule.stream {
+            StreamContent::Constant | StreamContent::Value => self.scaled_on_wire(op, value),
+            StreamContent::Difference | StreamContent::End => self.scaled_delta(op, value),
+        }
+    }
+
+    fn scaled_default(
+        &mut self,
+        op: &Op,
+        map: &mut MapWriter,
+        value: Option<Decimal>,
+    ) -> Result<(), FastErrorKind> {
+        let initial = self.scaled_initial(op);
+        let follows = value == initial && (op.optional || initial.is_some());
+        map.push(self.out, !follows);
+        if follows {
+            return Ok(());
+        }
+        self.scaled_in_stream(op, value)
     }
 
     fn scaled_on_wire(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
@@ -78,7 +89,7 @@ impl EncoderEngine<'_> {
         }
     }
 
-    fn scaled_copy(
+    fn scaled_following(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
@@ -87,7 +98,7 @@ impl EncoderEngine<'_> {
         let follows = !self.take_replace() && self.scaled_follows(op, value);
         map.push(self.out, !follows);
         if !follows {
-            self.scaled_on_wire(op, value)?;
+            self.scaled_in_stream(op, value)?;
         }
         self.set_scaled(op, value);
         Ok(())

@@ -8,7 +8,7 @@ use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::message::{MessageStore, pair_of};
 use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
-use crate::template::{Decimal, OperatorKind};
+use crate::template::Decimal;
 
 /// Execution of a program over one message.
 ///
@@ -268,8 +268,7 @@ impl<'e> EncoderEngine<'e> {
         let tag = op.aux as u8;
         let foreign = self.dictionary.state(op.entry) != EntryState::Undefined
             && self.dictionary.tag(op.entry) != tag;
-        self.replace =
-            foreign && matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment);
+        self.replace = foreign && op.rule.replaces_previous_value();
         if foreign && !self.replace {
             return Err(FastErrorKind::PreviousValueType);
         }

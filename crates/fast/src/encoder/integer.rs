@@ -6,7 +6,7 @@ use crate::decoder::integer::{Signed, Unsigned, WireInteger};
 use crate::dictionary::EntryState;
 use crate::error::FastErrorKind;
 use crate::program::Op;
-use crate::template::OperatorKind;
+use crate::template::{SilentValue, StreamContent};
 
 /// Writing and differences of an integer type. Values are two's complement in a `u64`.
 pub(super) trait EncodedInteger: WireInteger {
@@ -76,7 +76,7 @@ impl EncoderEngine<'_> {
             return Ok(());
         }
         map.push(self.out, true);
-        self.none::<T>(op, value)
+        self.in_stream::<T>(op, value)
     }
 
     /// Encodes copy and increment: nothing is sent if the decoder derives the value.
@@ -90,14 +90,14 @@ impl EncoderEngine<'_> {
         value: Option<u64>,
     ) -> Result<(), FastErrorKind> {
         let state = self.dictionary.state(op.entry);
-        let is_copy = op.operator == OperatorKind::Copy;
+        let is_copy = op.rule.silent == SilentValue::Previous;
         let follows = !self.take_replace() && self.follows::<T>(op, state, is_copy, value);
         map.push(self.out, !follows);
         if follows && is_copy && state == EntryState::Assigned {
             return Ok(());
         }
         if !follows {
-            self.none::<T>(op, value)?;
+            self.in_stream::<T>(op, value)?;
         }
         match value {
             Some(value) => self.dictionary.set_integer::<true>(op.entry, value),
@@ -167,8 +167,7 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
-    /// Encodes an integer with any operator and presence. `mismatch` is the error for a value that
-    /// differs from the constant.
+    /// Encodes an integer by its rule. `mismatch` is the error for a value that differs from the constant.
     pub(super) fn any<T: EncodedInteger>(
         &mut self,
         op: &Op,
@@ -176,17 +175,29 @@ impl EncoderEngine<'_> {
         value: Option<u64>,
         mismatch: FastErrorKind,
     ) -> Result<(), FastErrorKind> {
-        match op.operator {
-            OperatorKind::None => self.none::<T>(op, value),
-            OperatorKind::Default => self.default::<T>(op, map, value),
-            OperatorKind::Copy | OperatorKind::Increment => self.following::<T>(op, map, value),
-            OperatorKind::Delta | OperatorKind::Tail => self.delta::<T>(op, value),
-            OperatorKind::Constant => {
-                if value.is_some_and(|value| value != self.initial(op).word) {
-                    return Err(mismatch);
-                }
-                self.constant(op, map, value.is_some())
+        if op.rule.is_constant() {
+            if value.is_some_and(|value| value != self.initial(op).word) {
+                return Err(mismatch);
             }
+            return self.constant(op, map, value.is_some());
+        }
+        match op.rule.silent {
+            SilentValue::Never => self.in_stream::<T>(op, value),
+            SilentValue::Absent | SilentValue::Initial => self.default::<T>(op, map, value),
+            SilentValue::Previous | SilentValue::Next => self.following::<T>(op, map, value),
+        }
+    }
+
+    /// Writes a value by what the stream has for it.
+    #[inline(always)]
+    fn in_stream<T: EncodedInteger>(
+        &mut self,
+        op: &Op,
+        value: Option<u64>,
+    ) -> Result<(), FastErrorKind> {
+        match op.rule.stream {
+            StreamContent::Constant | StreamContent::Value => self.none::<T>(op, value),
+            StreamContent::Difference | StreamContent::End => self.delta::<T>(op, value),
         }
     }
 

@@ -6,25 +6,31 @@ use super::writer::{self, MapWriter};
 use crate::dictionary::{EntryState, is_long, short_bytes};
 use crate::error::FastErrorKind;
 use crate::program::{Op, WireType};
-use crate::template::OperatorKind;
+use crate::template::{SilentValue, StreamContent};
 
 impl<'e> EncoderEngine<'e> {
-    /// Encodes a string or byte vector with any operator and presence; `at` is its word in the
-    /// message.
+    /// Encodes a string or byte vector by its rule; `at` is its word in the message.
     pub(super) fn text(
         &mut self,
         op: &Op,
         map: &mut MapWriter,
         at: Option<usize>,
     ) -> Result<(), FastErrorKind> {
-        match op.operator {
-            OperatorKind::Copy | OperatorKind::Tail => self.text_following(op, map, at),
-            OperatorKind::Delta => self.text_delta(op, at),
-            OperatorKind::None => self.text_on_wire(op, at),
-            // Strings have no increment (S2), and constants an operation of their own.
-            OperatorKind::Default | OperatorKind::Constant | OperatorKind::Increment => {
-                self.text_default(op, map, at)
-            }
+        match op.rule.silent {
+            SilentValue::Never => self.text_in_stream(op, at),
+            SilentValue::Absent | SilentValue::Initial => self.text_default(op, map, at),
+            // Strings have no increment (S2).
+            SilentValue::Previous | SilentValue::Next => self.text_following(op, map, at),
+        }
+    }
+
+    /// Writes a value by what the stream has for it.
+    #[inline]
+    fn text_in_stream(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
+        match op.rule.stream {
+            StreamContent::Constant | StreamContent::Value => self.text_on_wire(op, at),
+            StreamContent::Difference => self.text_delta(op, at),
+            StreamContent::End => self.tail(op, at),
         }
     }
 
@@ -43,7 +49,7 @@ impl<'e> EncoderEngine<'e> {
         if follows {
             return Ok(());
         }
-        self.text_on_wire(op, at)
+        self.text_in_stream(op, at)
     }
 
     #[inline]
@@ -113,10 +119,7 @@ impl<'e> EncoderEngine<'e> {
             return Ok(());
         }
         if !follows {
-            match op.operator {
-                OperatorKind::Tail => self.tail(op, state, at)?,
-                _ => self.text_on_wire(op, at)?,
-            }
+            self.text_in_stream(op, at)?;
         }
         self.set_text(op, at);
         Ok(())
@@ -159,10 +162,10 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    fn tail(&mut self, op: &Op, state: EntryState, at: Option<usize>) -> Result<(), FastErrorKind> {
+    fn tail(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         let Some(value) = self.bytes(at) else { return self.null(op) };
         self.check_text(op, value)?;
-        let base = match state {
+        let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.bytes(op.entry),
             _ => &self.initial(op).bytes,
         };

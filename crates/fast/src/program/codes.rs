@@ -1,7 +1,7 @@
 //! Selects the code of an operation.
 
 use super::op::{Op, OpCode, WireType};
-use crate::template::{FieldType, OperatorKind, Width};
+use crate::template::{FieldType, SilentValue, StreamContent, Width};
 
 /// The representation and width of a field type.
 pub(super) fn wire_type(field_type: &FieldType) -> (WireType, Width) {
@@ -21,31 +21,31 @@ pub(super) fn wire_type(field_type: &FieldType) -> (WireType, Width) {
 
 /// Returns the code of a field with one operator.
 pub(super) fn whole_code(op: &Op) -> OpCode {
-    use OperatorKind as K;
-    match (op.wire, op.operator, op.optional) {
-        (_, K::Constant, false) => OpCode::Constant,
-        (_, K::Constant, true) => OpCode::ConstantOptional,
-        (WireType::UInt, K::None, false) => OpCode::UIntNone,
-        (WireType::UInt, K::None, true) => OpCode::UIntNoneOptional,
-        (WireType::UInt, K::Default, false) => OpCode::UIntDefault,
-        (WireType::UInt, K::Default, true) => OpCode::UIntDefaultOptional,
-        (WireType::UInt, K::Copy, false) => OpCode::UIntCopy,
-        (WireType::UInt, K::Copy, true) => OpCode::UIntCopyOptional,
-        (WireType::UInt, K::Increment, false) => OpCode::UIntIncrement,
-        (WireType::UInt, K::Increment, true) => OpCode::UIntIncrementOptional,
-        (WireType::UInt, K::Delta, false) => OpCode::UIntDelta,
-        (WireType::UInt, K::Delta, true) => OpCode::UIntDeltaOptional,
-        (WireType::Int, K::None, false) => OpCode::IntNone,
-        (WireType::Int, K::None, true) => OpCode::IntNoneOptional,
-        (WireType::Int, K::Delta, false) => OpCode::IntDelta,
-        (WireType::Int, K::Delta, true) => OpCode::IntDeltaOptional,
+    use {SilentValue as V, StreamContent as S};
+    match (op.wire, (op.rule.stream, op.rule.silent), op.optional) {
+        (_, (S::Constant, _), false) => OpCode::Constant,
+        (_, (S::Constant, _), true) => OpCode::ConstantOptional,
+        (WireType::UInt, (S::Value, V::Never), false) => OpCode::UIntNone,
+        (WireType::UInt, (S::Value, V::Never), true) => OpCode::UIntNoneOptional,
+        (WireType::UInt, (S::Value, V::Initial | V::Absent), false) => OpCode::UIntDefault,
+        (WireType::UInt, (S::Value, V::Initial | V::Absent), true) => OpCode::UIntDefaultOptional,
+        (WireType::UInt, (S::Value, V::Previous), false) => OpCode::UIntCopy,
+        (WireType::UInt, (S::Value, V::Previous), true) => OpCode::UIntCopyOptional,
+        (WireType::UInt, (S::Value, V::Next), false) => OpCode::UIntIncrement,
+        (WireType::UInt, (S::Value, V::Next), true) => OpCode::UIntIncrementOptional,
+        (WireType::UInt, (S::Difference, V::Never), false) => OpCode::UIntDelta,
+        (WireType::UInt, (S::Difference, V::Never), true) => OpCode::UIntDeltaOptional,
+        (WireType::Int, (S::Value, V::Never), false) => OpCode::IntNone,
+        (WireType::Int, (S::Value, V::Never), true) => OpCode::IntNoneOptional,
+        (WireType::Int, (S::Difference, V::Never), false) => OpCode::IntDelta,
+        (WireType::Int, (S::Difference, V::Never), true) => OpCode::IntDeltaOptional,
         (WireType::UInt | WireType::Int, ..) => OpCode::Integer,
-        (WireType::Ascii, K::None, false) => OpCode::AsciiNone,
-        (WireType::Ascii, K::None, true) => OpCode::AsciiNoneOptional,
-        (WireType::Ascii, K::Default, false) => OpCode::AsciiDefault,
-        (WireType::Ascii, K::Default, true) => OpCode::AsciiDefaultOptional,
-        (WireType::Ascii, K::Copy, false) => OpCode::AsciiCopy,
-        (WireType::Ascii, K::Copy, true) => OpCode::AsciiCopyOptional,
+        (WireType::Ascii, (S::Value, V::Never), false) => OpCode::AsciiNone,
+        (WireType::Ascii, (S::Value, V::Never), true) => OpCode::AsciiNoneOptional,
+        (WireType::Ascii, (S::Value, V::Initial | V::Absent), false) => OpCode::AsciiDefault,
+        (WireType::Ascii, (S::Value, V::Initial | V::Absent), true) => OpCode::AsciiDefaultOptional,
+        (WireType::Ascii, (S::Value, V::Previous), false) => OpCode::AsciiCopy,
+        (WireType::Ascii, (S::Value, V::Previous), true) => OpCode::AsciiCopyOptional,
         (WireType::Decimal, ..) => OpCode::Decimal,
         (WireType::Ascii | WireType::Unicode | WireType::ByteVector, ..) => OpCode::Text,
     }

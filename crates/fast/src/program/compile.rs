@@ -12,7 +12,9 @@ use super::projection::Projection;
 use super::{order, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::options::setters;
-use crate::template::{FieldType, OperatorKind, TemplateSet, Value, Width};
+use crate::template::{
+    FieldType, OperatorKind, OperatorRule, SilentValue, StreamContent, TemplateSet, Value, Width,
+};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -334,8 +336,7 @@ impl<'s> ProgramCompiler<'s> {
     fn field(&mut self, to: &mut SegmentOps<'_>, field: &ExpandedField<'_>) {
         match &field.kind {
             FieldKind::Scalar { field_type, operation } => {
-                let is_constant = operation.kind == OperatorKind::Constant;
-                let constant = operation.initial.filter(|_| is_constant);
+                let constant = operation.initial.filter(|_| operation.rule.is_constant());
                 let base = self.scalar(to, field, constant);
                 if !field.is_fixed_constant() || self.options.constants {
                     let (wire, width) = wire_type(field_type);
@@ -390,9 +391,12 @@ impl<'s> ProgramCompiler<'s> {
     ) {
         let base = Op { wire: WireType::Int, ..base };
         let op = self.operation(to, Op { width: Width::W32, ..base }, exponent);
-        let code = match (op.operator, op.optional) {
-            (OperatorKind::Default, false) => OpCode::ExponentDefault,
-            (OperatorKind::Default, true) => OpCode::ExponentDefaultOptional,
+        let code = match (op.rule.stream, op.rule.silent) {
+            (StreamContent::Value, SilentValue::Initial | SilentValue::Absent) => match op.optional
+            {
+                true => OpCode::ExponentDefaultOptional,
+                false => OpCode::ExponentDefault,
+            },
             _ => OpCode::Exponent,
         };
         let exponent_at = to.ops.len();
@@ -400,10 +404,9 @@ impl<'s> ProgramCompiler<'s> {
 
         let base = Op { width: Width::W64, optional: false, ..base };
         let op = self.operation(to, base, mantissa);
-        let code = if op.operator == OperatorKind::Delta {
-            OpCode::MantissaDelta
-        } else {
-            OpCode::Mantissa
+        let code = match (op.rule.stream, op.rule.silent) {
+            (StreamContent::Difference, SilentValue::Never) => OpCode::MantissaDelta,
+            _ => OpCode::Mantissa,
         };
         to.ops.push(Op { code, ..op });
         to.ops[exponent_at].aux = (to.ops.len() - exponent_at - 1) as u32;
@@ -414,12 +417,13 @@ impl<'s> ProgramCompiler<'s> {
     fn operation(&mut self, to: &mut SegmentOps<'_>, base: Op, operation: &Operation<'_>) -> Op {
         let entry = operation.entry.unwrap_or(0);
         let initial = self.initial(operation.initial);
-        let op = Op { operator: operation.kind, entry, initial, ..base };
+        let Operation { kind: operator, rule, .. } = *operation;
+        let op = Op { operator, rule, entry, initial, ..base };
         if let Some(tag) = self.expanded.checked_tag(operation) {
             to.ops.push(Op { code: OpCode::CheckEntryType, aux: u32::from(tag), ..op });
         }
-        to.takes_bytes |= operation.kind.is_always_in_stream();
-        to.map_bits += u32::from(operation.kind.has_map_bit(op.optional));
+        to.takes_bytes |= op.rule.takes_bytes();
+        to.map_bits += u32::from(op.rule.has_map_bit());
         op
     }
 
@@ -477,10 +481,8 @@ impl<'s> ProgramCompiler<'s> {
         self.segments[segment.index()].record_words = entry.words;
         let op = Op { width: Width::W32, ..op };
         let length = self.operation(to, op, length);
-        let code = match (length.operator, length.optional) {
-            (OperatorKind::None, false) => OpCode::LengthNone,
-            _ => OpCode::Length,
-        };
+        let is_plain = length.rule == OperatorRule::PLAIN && !length.optional;
+        let code = if is_plain { OpCode::LengthNone } else { OpCode::Length };
         to.ops.push(Op { code, ..length });
         to.ops.push(Op { code: OpCode::Sequence, aux: segment.0, ..op });
     }
@@ -506,6 +508,7 @@ fn plain_op(code: OpCode) -> Op {
     Op {
         code,
         operator: OperatorKind::None,
+        rule: OperatorRule::PLAIN,
         wire: WireType::UInt,
         width: Width::W64,
         optional: false,

@@ -7,7 +7,7 @@ use super::entries::{EntryNumbers, ValueKind, type_tag};
 use super::layout::SegmentRef;
 use crate::template::{
     FieldInstruction, FieldType, GroupInstruction, Instruction, Name, Operator, OperatorKind,
-    Operators, Presence, Template, TemplateSet, Value, Width,
+    OperatorRule, Operators, Presence, Template, TemplateSet, Value, Width,
 };
 use std::sync::LazyLock;
 
@@ -96,6 +96,8 @@ pub enum FieldKind<'s> {
 pub struct Operation<'s> {
     /// Which operator.
     pub kind: OperatorKind,
+    /// What it does.
+    pub rule: OperatorRule,
     /// Initial value.
     pub initial: Option<&'s Value>,
     /// Dictionary entry, for operators that have one.
@@ -198,7 +200,7 @@ impl<'s> ExpandedField<'s> {
     /// True if it is a mandatory constant, which is not transmitted.
     pub fn is_fixed_constant(&self) -> bool {
         matches!(&self.kind, FieldKind::Scalar { operation, .. }
-            if operation.kind == OperatorKind::Constant && !self.is_optional)
+            if operation.rule.is_constant() && !self.is_optional)
     }
 }
 
@@ -287,17 +289,19 @@ impl<'s> Expansion<'s> {
     }
 
     fn scalar(&mut self, field: &'s FieldInstruction, place: Place<'s>) -> ExpandedField<'s> {
+        let is_optional = field.presence == Presence::Optional;
+        let mut operation =
+            |operator, of, is_optional| self.operation(operator, of, is_optional, place);
         let kind = match &field.operators {
             Operators::Whole(operator) => FieldKind::Scalar {
                 field_type: &field.field_type,
-                operation: self.operation(operator, &field.field_type, place),
+                operation: operation(operator, &field.field_type, is_optional),
             },
             Operators::Parts { exponent, mantissa } => FieldKind::Parts {
-                exponent: self.operation(exponent, &FieldType::Int(Width::W32), place),
-                mantissa: self.operation(mantissa, &FieldType::Int(Width::W64), place),
+                exponent: operation(exponent, &FieldType::Int(Width::W32), is_optional),
+                mantissa: operation(mantissa, &FieldType::Int(Width::W64), false),
             },
         };
-        let is_optional = field.presence == Presence::Optional;
         ExpandedField { name: &field.name, id: field.id, is_optional, kind }
     }
 
@@ -306,8 +310,9 @@ impl<'s> Expansion<'s> {
         group: &'s GroupInstruction,
         place: Place<'s>,
     ) -> Result<ExpandedField<'s>, CompileError> {
-        let length = group.length.as_ref().map(|length| {
-            (length, self.operation(&length.operator, &FieldType::UInt(Width::W32), place))
+        let is_optional = group.presence == Presence::Optional;
+        let length = group.length.as_ref().map(|of| {
+            (of, self.operation(&of.operator, &FieldType::UInt(Width::W32), is_optional, place))
         });
         let body = self.body(&group.instructions, place.inside(&group.application_type))?;
         let kind = match length {
@@ -319,7 +324,6 @@ impl<'s> Expansion<'s> {
                 entry: body,
             },
         };
-        let is_optional = group.presence == Presence::Optional;
         Ok(ExpandedField { name: &group.name, id: group.id, is_optional, kind })
     }
 
@@ -327,11 +331,14 @@ impl<'s> Expansion<'s> {
         &mut self,
         operator: &'s Operator,
         field_type: &FieldType,
+        is_optional: bool,
         place: Place<'s>,
     ) -> Operation<'s> {
         let tag = type_tag(field_type);
         let entry = self.entries.number(operator, place.application_type, tag);
-        Operation { kind: operator.kind, initial: operator.initial.as_ref(), entry, tag }
+        let initial = operator.initial.as_ref();
+        let rule = operator.kind.rule(is_optional, initial.is_some());
+        Operation { kind: operator.kind, rule, initial, entry, tag }
     }
 }
 

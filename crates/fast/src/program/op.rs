@@ -1,6 +1,6 @@
 //! One operation of a compiled program.
 
-use crate::template::{OperatorKind, Width};
+use crate::template::{OperatorKind, OperatorRule, Width};
 
 /// How a value is represented on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,11 +70,14 @@ pub(crate) enum OpCode {
     CheckEntryType,
 }
 
-/// One operation, 24 bytes.
+/// One operation, 32 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     pub code: OpCode,
+    /// Name of its operator, for traces.
     pub operator: OperatorKind,
+    /// What its operator does.
+    pub rule: OperatorRule,
     pub wire: WireType,
     pub width: Width,
     pub optional: bool,

@@ -42,7 +42,7 @@ pub(super) fn order(
         }
     }
     let mut is_scaled = vec![false; numbers.len()];
-    for op in code.iter().filter(|op| op.code == OpCode::Decimal && op.operator.uses_dictionary()) {
+    for op in code.iter().filter(|op| op.code == OpCode::Decimal && op.rule.uses_dictionary()) {
         is_scaled[op.entry as usize] = true;
     }
     for ((number, text), is_scaled) in numbers.iter_mut().zip(&*text_of_entry).zip(is_scaled) {
@@ -54,7 +54,7 @@ pub(super) fn order(
     }
     *text_of_entry = texts;
     let renumber = |entry: &mut u32| *entry = numbers[*entry as usize];
-    let with_entry = code.iter_mut().filter(|op| op.operator.uses_dictionary());
+    let with_entry = code.iter_mut().filter(|op| op.rule.uses_dictionary());
     with_entry.for_each(|op| renumber(&mut op.entry));
     runs.iter_mut().flat_map(|run| &mut run.entries).for_each(|lane| renumber(&mut lane.entry));
 }
@@ -76,7 +76,7 @@ fn groups(code: &[Op], segments: &[SegmentLayout], runs: &[LaneRun]) -> Vec<Vec<
     let mut is_shared = vec![false; runs.len()];
     // An integer may assign a value that is no valid exponent; values in ranges are not checked.
     mixed.iter().for_each(|&run| is_shared[root(&groups, run)] = true);
-    for op in outside_runs(code, segments, runs).filter(|op| op.operator.uses_dictionary()) {
+    for op in outside_runs(code, segments, runs).filter(|op| op.rule.uses_dictionary()) {
         if let Some(&(run, _)) = first_lanes.get(&op.entry) {
             is_shared[root(&groups, run)] = true;
         }

@@ -15,7 +15,7 @@
 use super::compile::{Budget, CompileError};
 use super::layout::{FieldLayout, SegmentLayout, Storage};
 use super::op::{Initial, Op, OpCode, WireType};
-use crate::template::{OperatorKind, Width};
+use crate::template::{OperatorRule, SilentValue, StreamContent, Width};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -422,22 +422,20 @@ impl<'p> Finder<'p> {
 
     /// Adds a decimal with separate operators for exponent and mantissa.
     fn parts(&mut self, exponent: &'p Op, mantissa: &'p Op) -> Option<()> {
-        use OperatorKind as K;
         let lane = self.run.count as usize;
         let initial = &self.initials[exponent.initial as usize];
         // Exponents given by the template are checked here, once.
         if initial.given && !(-63..=63).contains(&(initial.word as i64)) {
             return None;
         }
-        let code = match (exponent.operator, exponent.optional) {
-            (K::None | K::Default, true) => LaneCode::ExponentNullable,
-            (_, true) => return None,
-            (K::Constant, false) => LaneCode::Constant,
-            (_, false) => lane_code(exponent)?,
+        let code = match exponent.optional {
+            true if exponent.rule.is_constant() || uses_entry(exponent) => return None,
+            true => LaneCode::ExponentNullable,
+            false => lane_code(exponent)?,
         };
         let required = !exponent.optional;
         // Only the template may determine whether the mantissa has a bit.
-        if !required && !matches!(mantissa.operator, K::None | K::Delta) {
+        if !required && (mantissa.rule.has_map_bit() || mantissa.rule.is_constant()) {
             return None;
         }
         if shares_entry(&self.run, exponent)
@@ -446,16 +444,12 @@ impl<'p> Finder<'p> {
         {
             return None;
         }
-        let mantissa_code = match mantissa.operator {
-            K::Constant => LaneCode::Constant,
-            _ => lane_code(mantissa)?,
-        };
+        let mantissa_code = lane_code(mantissa)?;
         let (bias, limit) = range(mantissa)?;
         self.add(RunDraft { op: exponent, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
         self.add(RunDraft { op: mantissa, code: mantissa_code, bias, limit, required })?;
         // The mantissa is absent if the exponent is.
-        let can_be_absent = exponent.operator == K::Default && exponent.optional && !initial.given;
-        if can_be_absent {
+        if exponent.rule.silent == SilentValue::Absent {
             self.run.always &= !(2 << lane);
             let bit = self.bits.last_mut()?;
             bit.0 |= 2 << lane;
@@ -465,7 +459,7 @@ impl<'p> Finder<'p> {
 
     /// Adds a decimal whose exponent and mantissa are both in the stream, unless it is NULL.
     fn whole_decimal(&mut self, op: &'p Op) -> Option<()> {
-        if op.operator != OperatorKind::None {
+        if op.rule != OperatorRule::PLAIN {
             return None;
         }
         let code = if op.optional { LaneCode::ExponentNullable } else { LaneCode::Signed };
@@ -484,7 +478,6 @@ impl<'p> Finder<'p> {
     }
 
     fn add(&mut self, draft: RunDraft<'p>) -> Option<()> {
-        use OperatorKind as K;
         let RunDraft { op, code, bias, limit, required } = draft;
         let initial = &self.initials[op.initial as usize];
         let text = op.wire == WireType::Ascii;
@@ -499,49 +492,44 @@ impl<'p> Finder<'p> {
         let run = &mut self.run;
         let lane = run.count as usize;
         let mask = 1u32 << lane;
-        let (mut keep, mut add) = (0, 0);
-        match op.operator {
-            K::None => run.always |= mask,
-            K::Constant => {
-                add = word;
-                match op.optional {
-                    true => self.bits.push(MapLanes::new(0, mask)),
-                    false => run.given |= mask,
-                }
-            }
-            K::Default => {
-                add = word;
-                run.given |= if initial.given { mask } else { 0 };
-                self.bits.push(MapLanes::new(mask, 0));
-            }
-            K::Copy | K::Increment => {
-                keep = u64::MAX;
-                run.carried |= mask;
-                self.bits.push(MapLanes::new(mask, 0));
-                if op.operator == K::Increment {
-                    add = 1;
-                    run.increments |= mask;
-                }
-            }
-            K::Delta => {
-                keep = u64::MAX;
-                run.always |= mask;
-                run.deltas |= mask;
-            }
-            // Without a lane: `take` has declined it.
-            _ => return None,
+        let (is_constant, is_delta) =
+            (op.rule.is_constant(), op.rule.stream == StreamContent::Difference);
+        if op.rule.has_map_bit() {
+            let set = if is_constant { MapLanes::new(0, mask) } else { MapLanes::new(mask, 0) };
+            self.bits.push(set);
         }
+        let (keep, add) = match op.rule.silent {
+            SilentValue::Never if is_constant => {
+                run.given |= mask;
+                (0, word)
+            }
+            SilentValue::Never => {
+                run.always |= mask;
+                (if is_delta { u64::MAX } else { 0 }, 0)
+            }
+            SilentValue::Absent => (0, word),
+            SilentValue::Initial => {
+                run.given |= mask;
+                (0, word)
+            }
+            SilentValue::Previous => (u64::MAX, 0),
+            SilentValue::Next => {
+                run.increments |= mask;
+                (u64::MAX, 1)
+            }
+        };
+        run.carried |= if op.rule.follows() { mask } else { 0 };
+        run.deltas |= if is_delta { mask } else { 0 };
         if uses_entry(op) {
-            let undefined = match op.operator {
-                K::Delta => Some(word),
+            let undefined = match op.rule.silent {
+                SilentValue::Never => Some(word),
                 _ if !initial.given => None,
                 // The first increment must yield the initial value itself.
-                K::Increment => Some(word.wrapping_sub(1)),
+                SilentValue::Next => Some(word.wrapping_sub(1)),
                 _ => Some(word),
             };
-            let delta = op.operator == K::Delta;
             let (entry, checked) = (op.entry, limit == EXPONENT.1);
-            run.entries.push(LaneEntry { lane: lane as u8, entry, delta, checked });
+            run.entries.push(LaneEntry { lane: lane as u8, entry, delta: is_delta, checked });
             run.kept |= mask;
             if let Some(word) = undefined {
                 run.fresh[lane] = word.to_le_bytes();
@@ -573,8 +561,11 @@ fn table(bits: &[MapLanes]) -> LaneTable {
 
 /// True if a lane can compute an operator; others end a run.
 fn has_lane(op: &Op) -> bool {
-    use OperatorKind as K;
-    matches!(op.operator, K::None | K::Constant | K::Default | K::Copy | K::Increment | K::Delta)
+    match op.rule.stream {
+        StreamContent::Constant | StreamContent::Value => true,
+        StreamContent::Difference => op.rule.silent == SilentValue::Never,
+        StreamContent::End => false,
+    }
 }
 
 fn is_exponent(op: &Op) -> bool {
@@ -586,7 +577,7 @@ fn is_decimal(op: &Op) -> bool {
 }
 
 fn uses_entry(op: &Op) -> bool {
-    op.operator.uses_dictionary()
+    op.rule.uses_dictionary()
 }
 
 /// True if a lane of the run already uses the operation's entry. Lanes are computed in parallel, so
@@ -609,8 +600,9 @@ fn range(op: &Op) -> Option<(u64, u64)> {
 }
 
 fn lane_code(op: &Op) -> Option<LaneCode> {
-    let delta = op.operator == OperatorKind::Delta;
+    let delta = op.rule.stream == StreamContent::Difference;
     Some(match (op.wire, delta, op.optional) {
+        _ if op.rule.is_constant() => LaneCode::Constant,
         (WireType::UInt, false, false) => LaneCode::Unsigned,
         (WireType::UInt, false, true) => LaneCode::UnsignedNullable,
         (WireType::Int, false, false) => LaneCode::Signed,

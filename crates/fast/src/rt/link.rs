@@ -269,7 +269,7 @@ impl TemplateEntries {
         program.for_each_op(program.templates()[template].segment, &mut |op| match op.code {
             OpCode::CheckEntryType => is_mixed = true,
             OpCode::DynamicRef => to.is_dynamic = true,
-            _ if op.operator.uses_dictionary() => {
+            _ if op.rule.uses_dictionary() => {
                 to.entries.push((op.entry, std::mem::take(&mut is_mixed)));
             }
             _ => {}

@@ -31,7 +31,7 @@ pub mod expanded {
     pub use crate::program::{
         Body, ExpandedField, ExpandedSet, ExpandedTemplate, FieldKind, Operation, Projection,
     };
-    pub use crate::template::OperatorKind;
+    pub use crate::template::{OperatorKind, OperatorRule, SilentValue, StreamContent};
 }
 mod facts;
 pub mod fill;

@@ -12,6 +12,7 @@ mod limits;
 mod model;
 mod reader;
 mod references;
+mod rule;
 mod set;
 mod signature;
 mod words;
@@ -22,5 +23,7 @@ pub use diff::{Difference, TemplateChange, diff};
 pub use error::{TemplateError, TemplateErrors};
 pub use limits::ParseLimits;
 pub use model::*;
+#[doc(hidden)]
+pub use rule::{OperatorRule, SilentValue, StreamContent};
 pub use set::TemplateSet;
 pub use signature::Signature;

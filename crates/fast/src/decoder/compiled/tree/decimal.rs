@@ -5,7 +5,7 @@ use super::segment::SegmentFields;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::{INTEGER_BYTES, Range};
 use crate::program::{Initial, Op, OpCode};
-use crate::template::OperatorKind;
+use crate::template::{SilentValue, StreamContent};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
@@ -61,55 +61,58 @@ impl TreeEmitter<'_, '_> {
         self.bail_if(is_beyond);
     }
 
-    /// Emits a decimal with one operator.
+    /// Emits a decimal with one operator, by its rule.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
     pub(super) fn decimal(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
-        use OperatorKind as K;
         self.ensure(2 * INTEGER_BYTES);
         let (absent, done, found) = (self.block(), self.block(), self.block());
         let scaled = [(); 2].map(|()| self.b.append_block_param(found, types::I64));
         let initial = &self.program.initials[op.initial as usize];
-        match op.operator {
-            K::None => {
-                let read = self.scaled(op, absent);
-                self.found(found, read);
-            }
-            K::Delta => {
-                let sum = self.scaled_delta(op, initial, absent);
-                self.found(found, sum);
-            }
-            K::Copy => {
-                let (stream, silent) = self.branch_on_bit(fields, None);
-                self.b.switch_to_block(silent);
-                self.scaled_previous(op, initial, absent, found);
-                self.b.switch_to_block(stream);
-                let is_null = self.block();
-                let read = self.scaled(op, is_null);
-                self.assign_decimal(op, read[1], read[0]);
-                self.found(found, read);
-                self.b.switch_to_block(is_null);
-                self.set_empty(op);
-                self.jump(absent);
-            }
-            _ => {
-                let (stream, silent) = self.branch_on_bit(fields, None);
-                self.b.switch_to_block(silent);
-                if initial.given {
+        if op.rule.has_map_bit() {
+            let no_value = (op.rule.silent == SilentValue::Absent).then_some(absent);
+            let (stream, silent) = self.branch_on_bit(fields, no_value);
+            match op.rule.silent {
+                SilentValue::Never | SilentValue::Absent => {}
+                SilentValue::Initial => {
+                    self.b.switch_to_block(silent);
                     let scaled = self.scaled_initial(initial);
                     self.found(found, scaled);
-                } else {
-                    self.jump(absent);
                 }
-                self.b.switch_to_block(stream);
-                let read = self.scaled(op, absent);
-                self.found(found, read);
+                // Decimals have no increment (S2).
+                SilentValue::Previous | SilentValue::Next => {
+                    self.b.switch_to_block(silent);
+                    self.scaled_previous(op, initial, absent, found);
+                }
             }
+            self.b.switch_to_block(stream);
         }
+        let value = match op.rule.stream {
+            StreamContent::Constant => self.scaled_initial(initial),
+            StreamContent::Value if op.rule.follows() => self.scaled_received(op, absent),
+            StreamContent::Value => self.scaled(op, absent),
+            StreamContent::Difference | StreamContent::End => {
+                self.scaled_delta(op, initial, absent)
+            }
+        };
+        self.found(found, value);
         self.b.switch_to_block(found);
         self.store(fields, op, 0, scaled[0]);
         self.store(fields, op, 1, scaled[1]);
         self.absent(fields, op, absent, done);
+    }
+
+    /// Reads exponent and mantissa, and assigns them to the entry.
+    fn scaled_received(&mut self, op: &Op, absent: Block) -> ScaledValues {
+        let (is_null, there) = (self.block(), self.block());
+        let read = self.scaled(op, is_null);
+        self.assign_decimal(op, read[1], read[0]);
+        self.jump(there);
+        self.b.switch_to_block(is_null);
+        self.set_empty(op);
+        self.jump(absent);
+        self.b.switch_to_block(there);
+        read
     }
 
     fn found(&mut self, found: Block, scaled: ScaledValues) {

@@ -12,7 +12,7 @@ use crate::dictionary::{
 };
 use crate::program::{Op, Program, WireType};
 use crate::rt::first_stop;
-use crate::template::OperatorKind;
+use crate::template::{OperatorRule, StreamContent};
 use std::arch::x86_64::{_mm_loadu_si128, _mm_movemask_epi8};
 use std::ptr::null;
 
@@ -33,7 +33,7 @@ pub(super) struct TextField {
     /// Text buffer of the dictionary entry.
     buffer: u32,
     wire: WireType,
-    operator: OperatorKind,
+    rule: OperatorRule,
     is_optional: bool,
     is_discarded: bool,
     initial: Box<[u8]>,
@@ -85,7 +85,7 @@ impl TextField {
             entry: op.entry,
             buffer: program.text_of_entry.get(op.entry as usize).copied().unwrap_or(u32::MAX),
             wire: op.wire,
-            operator: op.operator,
+            rule: op.rule,
             is_optional: op.optional,
             is_discarded: op.discard,
             initial: initial.map(|initial| initial.bytes.clone()).unwrap_or_default(),
@@ -304,10 +304,9 @@ impl TreeTexts<'_> {
     /// # Safety
     /// As for [`read_text`].
     unsafe fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
-        use OperatorKind as K;
         let mut at = 0;
         let mut cut = None;
-        if field.operator == K::Delta {
+        if field.rule.stream == StreamContent::Difference {
             match signed_at(stream, &mut at)? {
                 0 if field.is_optional => return Some((at, None)),
                 length => {
@@ -318,7 +317,7 @@ impl TreeTexts<'_> {
         }
         let is_nullable = field.is_optional && cut.is_none();
         let Some(value) = self.value(field, stream, &mut at, is_nullable)? else {
-            if matches!(field.operator, K::Copy | K::Tail) {
+            if field.rule.follows() {
                 let empty = self.epoch + EMPTY;
                 // SAFETY: as promised.
                 *unsafe { self.entry(field) }?.1 = empty;
@@ -328,21 +327,21 @@ impl TreeTexts<'_> {
         // Parts of the previous value before and after the transmitted string.
         let nothing = TextPart::EMPTY;
         // SAFETY: as promised.
-        let (front, back) = match (field.operator, cut) {
-            (K::Tail, _) => {
+        let (front, back) = match (field.rule.stream, cut) {
+            (StreamContent::End, _) => {
                 let previous = unsafe { self.previous(field, true) }?;
                 (previous.without_last(value.len.min(previous.len))?, nothing)
             }
             // Negative lengths cut in front: -1 cuts nothing, -2 one byte.
-            (K::Delta, Some(cut @ ..0)) => {
+            (_, Some(cut @ ..0)) => {
                 let previous = unsafe { self.previous(field, false) }?;
                 (nothing, previous.without_first(!cut as usize)?)
             }
-            (K::Delta, Some(cut)) => {
+            (_, Some(cut)) => {
                 let previous = unsafe { self.previous(field, false) }?;
                 (previous.without_last(cut as usize)?, nothing)
             }
-            _ => (nothing, nothing),
+            (_, None) => (nothing, nothing),
         };
         // SAFETY: the parts are in the stream, in an entry or its buffer, or in the initial value; none is
         // in the message.
@@ -417,7 +416,7 @@ impl TreeTexts<'_> {
         if len > self.string_max {
             return None;
         }
-        let is_stored = !matches!(field.operator, OperatorKind::None | OperatorKind::Default);
+        let is_stored = field.rule.uses_dictionary();
         let stop =
             (field.wire == WireType::Ascii && value.len > 0).then(|| front.len + value.len - 1);
         if len <= INLINE_MAX {
@@ -552,7 +551,7 @@ mod tests {
     use super::*;
     use crate::TemplateSet;
     use crate::dictionary::{DictionaryEntries, EntryBackup, place_of, short_bytes};
-    use OperatorKind as K;
+    use crate::template::OperatorKind::{self as K};
     use std::ptr::null_mut;
 
     /// Lengths around those of words and of pieces that are copied at once.
@@ -568,13 +567,13 @@ mod tests {
     }
 
     /// Returns a mandatory field of the entry.
-    fn field(wire: WireType, operator: OperatorKind, initial: &[u8]) -> TextField {
+    fn field(wire: WireType, operator: K, initial: &[u8]) -> TextField {
         TextField {
             field: 0,
             entry: 0,
             buffer: 0,
             wire,
-            operator,
+            rule: operator.rule(false, true),
             is_optional: false,
             is_discarded: false,
             initial: initial.into(),
@@ -681,7 +680,7 @@ mod tests {
         });
         assert_eq!(found.as_deref(), expected, "{field:?} {previous:02x?} {stream:02x?}");
         assert!(bytes.starts_with(BEFORE));
-        let is_stored = !matches!(field.operator, K::None | K::Default);
+        let is_stored = field.rule.uses_dictionary();
         if let (Some(expected), true) = (expected, is_stored) {
             assert_eq!(dictionary.state(0), EntryState::Assigned);
             assert_eq!(dictionary.bytes(0), expected, "{field:?}");

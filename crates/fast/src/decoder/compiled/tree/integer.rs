@@ -6,7 +6,7 @@ use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::{Range, StreamInteger, WireLength};
 use crate::decoder::compiled::numbers;
 use crate::program::{Op, WireType};
-use crate::template::OperatorKind;
+use crate::template::{SilentValue, StreamContent};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
 impl TreeEmitter<'_, '_> {
@@ -46,8 +46,7 @@ impl TreeEmitter<'_, '_> {
         }
     }
 
-    /// Emits an integer with its operator. Continues with its value; goes to `absent` if it has
-    /// none.
+    /// Emits an integer by its rule. Continues with its value; goes to `absent` if it has none.
     ///
     /// Spec: FAST 1.1 §6.3.
     pub(super) fn integer(
@@ -56,58 +55,63 @@ impl TreeEmitter<'_, '_> {
         fields: &mut SegmentFields<'_>,
         absent: Block,
     ) -> Value {
-        use OperatorKind as K;
-        let is_signed = op.wire == WireType::Int;
-        let range = Range::of(is_signed, op.width, op.optional);
-        let initial = &self.program.initials[op.initial as usize];
-        let null = op.optional.then_some(absent);
-        match op.operator {
-            K::None => self.read_integer(is_signed, null, range),
-            K::Constant if !op.optional => self.constant(initial.word),
-            K::Constant => {
-                let (given, _) = self.branch_on_bit(fields, Some(absent));
-                self.b.switch_to_block(given);
-                self.constant(initial.word)
-            }
-            K::Delta | K::Tail => self.delta(op, is_signed, absent),
-            K::Default => {
-                let (done, value) = self.join();
-                let (stream, silent) = self.branch_on_bit(fields, None);
+        let rule = op.rule;
+        if !rule.has_map_bit() {
+            return self.integer_in_stream(op, absent);
+        }
+        let (done, value) = self.join();
+        let initial = self.program.initials[op.initial as usize].word;
+        let no_value = (rule.silent == SilentValue::Absent).then_some(absent);
+        let (stream, silent) = self.branch_on_bit(fields, no_value);
+        match rule.silent {
+            SilentValue::Never | SilentValue::Absent => {}
+            SilentValue::Initial => {
                 self.b.switch_to_block(silent);
-                if initial.given {
-                    let word = self.constant(initial.word);
-                    self.jump_with(done, word);
-                } else {
-                    self.jump(absent);
-                }
-                self.b.switch_to_block(stream);
-                let read = self.read_integer(is_signed, null, range);
-                self.jump_with(done, read);
-                self.b.switch_to_block(done);
-                value
+                let word = self.constant(initial);
+                self.jump_with(done, word);
             }
-            K::Copy | K::Increment => {
-                let (done, value) = self.join();
-                let (stream, silent) = self.branch_on_bit(fields, None);
+            SilentValue::Previous | SilentValue::Next => {
                 self.b.switch_to_block(silent);
                 self.previous(op, absent, done);
-                self.b.switch_to_block(stream);
+            }
+        }
+        self.b.switch_to_block(stream);
+        let read = self.integer_in_stream(op, absent);
+        self.jump_with(done, read);
+        self.b.switch_to_block(done);
+        value
+    }
+
+    /// Emits an integer that is in the stream, or a constant that is present.
+    fn integer_in_stream(&mut self, op: &Op, absent: Block) -> Value {
+        let is_signed = op.wire == WireType::Int;
+        let range = Range::of(is_signed, op.width, op.optional);
+        match op.rule.stream {
+            StreamContent::Constant => {
+                self.constant(self.program.initials[op.initial as usize].word)
+            }
+            StreamContent::Difference | StreamContent::End => self.delta(op, is_signed, absent),
+            StreamContent::Value if op.rule.follows() => {
                 let is_null = op.optional.then(|| self.block());
                 let read = self.read_integer(is_signed, is_null, range);
                 self.assign(op, read);
-                self.jump_with(done, read);
                 if let Some(is_null) = is_null {
+                    let there = self.block();
+                    self.jump(there);
                     self.b.switch_to_block(is_null);
                     self.set_empty(op);
                     self.jump(absent);
+                    self.b.switch_to_block(there);
                 }
-                self.b.switch_to_block(done);
-                value
+                read
+            }
+            StreamContent::Value => {
+                self.read_integer(is_signed, op.optional.then_some(absent), range)
             }
         }
     }
 
-    /// Emits copy and increment without a value in the stream: goes to `done` with the value.
+    /// Emits the previous value, or the next after it: goes to `done` with the value.
     fn previous(&mut self, op: &Op, absent: Block, done: Block) {
         let initial = &self.program.initials[op.initial as usize];
         let (assigned, other, stamp) = self.branch_if_assigned(op);
@@ -120,7 +124,7 @@ impl TreeEmitter<'_, '_> {
         self.not_assigned(op, stamp, absent, take_initial);
         self.b.switch_to_block(assigned);
         let mut word = self.entry_word(op);
-        if op.operator == OperatorKind::Increment {
+        if op.rule.silent == SilentValue::Next {
             word = self.b.ins().iadd_imm(word, 1);
             let unused = 64 - i64::from(op.width as u32);
             word = match op.wire {

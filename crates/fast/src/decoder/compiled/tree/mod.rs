@@ -141,7 +141,7 @@ impl<'p> TreeFrame<'p> {
             }
             if op.code == OpCode::CheckEntryType {
                 self.tagged.push(op.entry);
-            } else if op.operator.uses_dictionary() {
+            } else if op.rule.uses_dictionary() {
                 self.entries.push(op.entry);
                 if op.code == OpCode::Decimal {
                     self.entries.push(op.entry + 1);

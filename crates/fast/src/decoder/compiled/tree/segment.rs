@@ -6,7 +6,6 @@ use super::text::TEXT_BYTES;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::INTEGER_BYTES;
 use crate::program::{LANES_MAX, Op, OpCode, Program, SegmentLayout, WireType};
-use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -52,7 +51,6 @@ pub(super) fn count(program: &Program, segment: &SegmentLayout, depth: u32) -> O
     for op in ops {
         count += match op.code {
             OpCode::DynamicRef => return None,
-            _ if !has_code(op.operator) => return None,
             OpCode::Group | OpCode::GroupOptional | OpCode::Sequence => {
                 1 + self::count(program, program.segments.get(op.aux as usize)?, depth + 1)?
             }
@@ -70,7 +68,7 @@ pub(super) fn ops_of<'p>(program: &'p Program, segment: &SegmentLayout) -> &'p [
 /// missing, and all later bits move up by one.
 fn skipping(ops: &[Op]) -> u32 {
     let skips = |(index, op): (usize, &Op)| {
-        let has_bit = |mantissa: &Op| mantissa.operator.has_map_bit(false);
+        let has_bit = |mantissa: &Op| mantissa.rule.has_map_bit();
         is_exponent(op) && ops.get(index + op.aux as usize).is_some_and(has_bit)
     };
     ops.iter().enumerate().filter(|&op| skips(op)).count() as u32
@@ -78,15 +76,6 @@ fn skipping(ops: &[Op]) -> u32 {
 
 fn is_exponent(op: &Op) -> bool {
     matches!(op.code, OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional)
-}
-
-/// True if there is machine code for an operator; others are left to the operations.
-fn has_code(operator: OperatorKind) -> bool {
-    use OperatorKind as K;
-    matches!(
-        operator,
-        K::None | K::Constant | K::Default | K::Copy | K::Increment | K::Delta | K::Tail
-    )
 }
 
 impl TreeEmitter<'_, '_> {
@@ -311,7 +300,7 @@ impl TreeEmitter<'_, '_> {
     pub(super) fn check_entry_type(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
         let tags = self.load_call(offset_of!(TreeCall, tags));
         let set = self.block();
-        if op.operator.replaces_previous_value() {
+        if op.rule.replaces_previous_value() {
             // A value in the stream replaces the previous value.
             let is_set = self.peek(fields);
             let check = self.block();

@@ -9,7 +9,7 @@ use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::numbers;
 use crate::dictionary::{LENGTH_SHIFT, LONG_LENGTH_SHIFT, LONG_WORD, OUTSIDE};
 use crate::program::{Op, WireType};
-use crate::template::OperatorKind;
+use crate::template::StreamContent;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
@@ -24,25 +24,25 @@ const STOPS: i64 = 0x80_8080_8080_8080;
 const TEXTS: usize = offset_of!(TreeCall<'_>, texts);
 
 impl TreeEmitter<'_, '_> {
-    /// Emits a string or byte vector with its operator.
+    /// Emits a string or byte vector by its rule.
     pub(super) fn text(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
-        use OperatorKind as K;
         self.ensure(TEXT_BYTES);
         let (absent, done) = (self.block(), self.block());
         // Continues here if the record already has the string.
         let kept = self.block();
-        if !matches!(op.operator, K::None | K::Delta) {
+        if op.rule.has_map_bit() {
             let (stream, silent) = self.branch_on_bit(fields, None);
             self.b.switch_to_block(silent);
-            match op.operator {
-                K::Default => self.initial_text(fields, op, absent, kept),
-                _ => self.previous_text(fields, op, absent, kept),
+            match op.rule.follows() {
+                true => self.previous_text(fields, op, absent, kept),
+                false => self.initial_text(fields, op, absent, kept),
             }
             self.b.switch_to_block(stream);
         }
-        let is_ascii = op.wire == WireType::Ascii;
-        match op.operator {
-            K::None | K::Default | K::Copy if is_ascii => self.ascii(fields, op, absent, kept),
+        match op.rule.stream {
+            StreamContent::Value if op.wire == WireType::Ascii => {
+                self.ascii(fields, op, absent, kept);
+            }
             _ => self.read_by_function(fields, op, absent, kept),
         }
         self.b.switch_to_block(kept);
@@ -67,7 +67,7 @@ impl TreeEmitter<'_, '_> {
         self.b.switch_to_block(zero);
         if op.optional {
             self.b.def_var(self.position, after_one);
-            if op.operator == OperatorKind::Copy {
+            if op.rule.follows() {
                 self.set_empty(op);
             }
             self.jump(absent);
@@ -100,7 +100,7 @@ impl TreeEmitter<'_, '_> {
         self.b.switch_to_block(found);
         self.b.def_var(self.position, end);
         self.store(fields, op, 0, word);
-        if op.operator == OperatorKind::Copy {
+        if op.rule.follows() {
             self.assign(op, word);
         }
         self.jump(kept);
@@ -144,7 +144,7 @@ impl TreeEmitter<'_, '_> {
         }
         let after = self.b.ins().iadd(position, len);
         self.b.def_var(self.position, after);
-        if op.operator == OperatorKind::Copy {
+        if op.rule.follows() {
             let field = self.text_field(op);
             let function = assign_text as *const () as usize;
             self.call(function, &[self.given.call, field, at, len], 0);
