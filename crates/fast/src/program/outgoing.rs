@@ -3,7 +3,7 @@
 use super::layout::{SegmentLayout, TemplateLayout};
 use super::op::Op;
 use super::quick::Quick;
-use super::runs::{LaneCode, LaneRun};
+use super::runs::LaneRun;
 
 /// Most presence-map bits, the template id's included, that an encoder keeps in one word.
 const MAP_BITS_MAX: u32 = 56;
@@ -84,23 +84,23 @@ impl OutgoingRun {
             exponents,
             ..Self::default()
         };
-        for bit in 0..run.map_bits {
-            let set = run.lookup(1 << (63 - bit));
-            let (stream, flags) = (set.stream() & !run.always, set.present());
-            // The bit of an exponent is that of its mantissa, in the next lane, too.
-            let lane = (stream | flags).trailing_zeros();
-            lanes.mapped |= stream & 1 << lane;
-            lanes.flags |= flags;
-            lanes.add_bit(lane, bit);
+        for (lane, rule) in run.rules[..run.count as usize].iter().enumerate() {
+            if rule.has_map_bit() {
+                let bit = (lanes.mapped | lanes.flags).count_ones();
+                let set = if rule.is_constant() { &mut lanes.flags } else { &mut lanes.mapped };
+                *set |= 1 << lane;
+                lanes.add_bit(lane, bit);
+            }
         }
-        lanes.fixed = !lanes.flags & lanes_with(&|lane| run.codes[lane] == LaneCode::Constant);
+        lanes.fixed =
+            lanes_with(&|lane| run.rules[lane].is_constant() && !run.rules[lane].has_map_bit());
         let mantissas = exponents << 1;
         lanes.always = run.always | mantissas & !(lanes.mapped | lanes.fixed);
         Some(lanes)
     }
 
-    fn add_bit(&mut self, lane: u32, bit: u32) {
-        let (table, place) = (lane as usize / TABLE_LANES, lane as usize % TABLE_LANES);
+    fn add_bit(&mut self, lane: usize, bit: u32) {
+        let (table, place) = (lane / TABLE_LANES, lane % TABLE_LANES);
         for (set, bits) in self.tables[table].iter_mut().enumerate() {
             *bits |= (set as u64 >> place & 1) << (63 - bit);
         }

@@ -175,6 +175,7 @@ pub(crate) struct LaneRun {
     pub count: u32,
     /// Words of a record for the lanes: 8, 16 or 32.
     pub words: u32,
+    pub rules: [OperatorRule; LANES_MAX],
     pub codes: [LaneCode; LANES_MAX],
     /// A value is in range if `value + bias` is at most `limit`, both unsigned.
     pub bias: [u64; LANES_MAX],
@@ -237,6 +238,14 @@ impl LaneRun {
         // A number for each entry of the range, in the table of text buffers.
         let range = LANES_MAX * size_of::<u32>();
         size_of::<Self>() + plan + range + self.entries.capacity() * size_of::<LaneEntry>()
+    }
+
+    /// Returns the presence-map bit of a lane, if it has one. A mantissa has that of its exponent, which is not
+    /// counted.
+    #[cfg(machine_code)]
+    pub(crate) fn map_bit(&self, lane: usize) -> Option<u32> {
+        let bits_before = self.rules[..lane].iter().filter(|rule| rule.has_map_bit()).count();
+        self.rules[lane].has_map_bit().then_some(bits_before as u32)
     }
 
     /// True if the SIMD engine supports the number of lanes.
@@ -539,6 +548,7 @@ impl<'p> Finder<'p> {
         run.required |= if required { mask } else { 0 };
         run.keep[lane] = keep;
         run.add[lane] = add;
+        run.rules[lane] = op.rule;
         run.codes[lane] = code;
         run.bias[lane] = bias;
         run.limit[lane] = limit;

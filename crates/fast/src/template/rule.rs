@@ -6,7 +6,7 @@ use super::model::OperatorKind;
 /// An operator of a field whose presence and initial value are known.
 ///
 /// Spec: FAST 1.1 §6.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperatorRule {
     /// What the stream has if the presence-map bit is set, or if there is no bit.
     pub stream: StreamContent,
@@ -15,11 +15,12 @@ pub struct OperatorRule {
 }
 
 /// What the stream has for a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamContent {
     /// Nothing: the value is the initial value.
     Constant,
     /// The value.
+    #[default]
     Value,
     /// The difference from the previous value. If that is undefined, from the initial value; without one,
     /// from zero or the empty string.
@@ -29,9 +30,10 @@ pub enum StreamContent {
 }
 
 /// The value of a field that is not in the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SilentValue {
     /// The field is always in the stream: it has no presence-map bit.
+    #[default]
     Never,
     /// No value.
     Absent,

@@ -6,24 +6,13 @@ use super::numbers;
 use super::record::map_width;
 use super::short::is_often_short;
 use crate::program::{LaneCode, LaneRun};
+use crate::template::SilentValue;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 
 /// Flags for loads and stores of memory that is known to be accessible.
 pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
-
-/// Source of a lane's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LaneSource {
-    Stream,
-    /// The stream, if this presence-map bit is set.
-    Bit(u32),
-    /// No value in the stream; present if this presence-map bit is set.
-    Given(u32),
-    /// Not in the stream.
-    Silent,
-}
 
 /// Properties of a lane that select how its integer is read.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +36,6 @@ pub(super) struct RecordEmitter<'a, 'f> {
     pub(super) position: Variable,
     /// The presence word under construction.
     pub(super) present: Variable,
-    sources: Vec<LaneSource>,
     /// True while emitting cold blocks, which are placed after all others.
     is_aside: bool,
 }
@@ -77,8 +65,7 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
     ) -> Self {
         let position = b.declare_var(types::I64);
         let present = b.declare_var(types::I64);
-        let sources = sources(run);
-        Self { b, run, bits, before, out, bail, position, present, sources, is_aside: false }
+        Self { b, run, bits, before, out, bail, position, present, is_aside: false }
     }
 
     /// Emits the record that begins at `position`, after its presence map.
@@ -116,36 +103,32 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
             return 2;
         }
         let after = self.b.create_block();
-        match self.sources[lane] {
-            LaneSource::Stream => {
-                self.read(lane, after, None);
-                self.b.switch_to_block(after);
-                return 1;
-            }
-            LaneSource::Bit(bit) if is_often_short(self.run, lane) => {
+        match self.run.map_bit(lane) {
+            None => self.in_stream(lane, after),
+            Some(bit) if is_often_short(self.run, lane) => {
                 self.short_or_silent(lane, bit, after);
                 self.read(lane, after, None);
-                self.b.switch_to_block(after);
-                return 1;
             }
-            LaneSource::Bit(bit) => {
+            Some(bit) => {
                 let silent = self.branch_if_in_stream(bit);
-                self.read(lane, after, None);
+                self.in_stream(lane, after);
                 self.b.switch_to_block(silent);
                 self.silent(lane);
-            }
-            LaneSource::Given(bit) => {
-                let silent = self.branch_if_in_stream(bit);
-                self.store_constant(lane);
                 self.b.ins().jump(after, &[]);
-                self.b.switch_to_block(silent);
-                self.clear(1 << lane);
             }
-            LaneSource::Silent => self.silent(lane),
         }
-        self.b.ins().jump(after, &[]);
         self.b.switch_to_block(after);
         1
+    }
+
+    /// Emits a lane that is in the stream, or a constant that is present; continues in `after`.
+    fn in_stream(&mut self, lane: usize, after: Block) {
+        if self.run.rules[lane].is_constant() {
+            self.store_constant(lane);
+            self.b.ins().jump(after, &[]);
+        } else {
+            self.read(lane, after, None);
+        }
     }
 
     /// Emits an exponent that may be NULL, and its mantissa, which is absent if the exponent is.
@@ -154,14 +137,11 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
         let after = self.b.create_block();
         let with_mantissa = self.b.create_block();
         let without = self.b.create_block();
-        let silent = match self.sources[lane] {
-            LaneSource::Bit(bit) => Some(self.branch_if_in_stream(bit)),
-            _ => None,
-        };
+        let silent = self.run.map_bit(lane).map(|bit| self.branch_if_in_stream(bit));
         self.read(lane, with_mantissa, Some(without));
         if let Some(silent) = silent {
             self.b.switch_to_block(silent);
-            if self.run.given >> lane & 1 != 0 {
+            if self.run.rules[lane].silent == SilentValue::Initial {
                 self.store_constant(lane);
                 self.b.ins().jump(with_mantissa, &[]);
             } else {
@@ -193,19 +173,19 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
 
     /// Emits a lane that is not in the stream.
     fn silent(&mut self, lane: usize) {
-        let mask = 1u32 << lane;
-        let run = self.run;
-        if run.carried & mask != 0 {
-            let mut value = self.load_before(lane);
-            if run.increments & mask != 0 {
-                value = self.b.ins().iadd_imm(value, run.add[lane] as i64);
-                self.check_range(lane, value);
+        match self.run.rules[lane].silent {
+            SilentValue::Never | SilentValue::Absent => self.clear(1 << lane),
+            SilentValue::Initial => self.store_constant(lane),
+            SilentValue::Previous => {
+                let value = self.load_before(lane);
+                self.store(lane, value);
             }
-            self.store(lane, value);
-        } else if run.given & mask != 0 {
-            self.store_constant(lane);
-        } else {
-            self.clear(mask);
+            SilentValue::Next => {
+                let value = self.load_before(lane);
+                let value = self.b.ins().iadd_imm(value, 1);
+                self.check_range(lane, value);
+                self.store(lane, value);
+            }
         }
     }
 
@@ -378,24 +358,4 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
         let [word, len] = numbers::short_text(self.b, bytes, stops);
         self.received(lane, word, WireLength::Counted(len), after);
     }
-}
-
-/// Returns the sources of all lanes from the run's tables.
-fn sources(run: &LaneRun) -> Vec<LaneSource> {
-    let source = |lane: u32| {
-        if run.always >> lane & 1 != 0 {
-            return LaneSource::Stream;
-        }
-        for bit in 0..run.map_bits {
-            let lanes = run.lookup(1 << (63 - bit));
-            if lanes.stream() >> lane & 1 != 0 {
-                return LaneSource::Bit(bit);
-            }
-            if lanes.present() >> lane & 1 != 0 {
-                return LaneSource::Given(bit);
-            }
-        }
-        LaneSource::Silent
-    };
-    (0..run.count).map(source).collect()
 }
