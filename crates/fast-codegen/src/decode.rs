@@ -11,21 +11,19 @@ use tickwire_fast::template::FieldType;
 
 impl<'p> Module<'p> {
     /// Returns the functions of one shape.
-    pub(crate) fn decode_functions(&self, index: usize) -> String {
-        let shape = &self.shapes[index];
+    pub(crate) fn decode_functions(&self, shape: &StructShape<'p>) -> String {
         let past = if self.warm_entries(shape).is_some() { PAST } else { UNKNOWN };
         let scene = FieldScene { module: self, shape, past };
         let body = DecodePrinter { scene: &scene }.body();
         match &shape.root {
-            Some(_) => self.root_functions(shape, &body),
+            Some(root) => self.root_functions(shape, root, &body),
             None => {
-                self.segment_function(shape, &body) + &self.lane_segment(index).unwrap_or_default()
+                self.segment_function(shape, &body) + &self.lane_segment(shape).unwrap_or_default()
             }
         }
     }
 
-    fn root_functions(&self, shape: &StructShape<'p>, fields: &str) -> String {
-        let Some(root) = &shape.root else { return String::new() };
+    fn root_functions(&self, shape: &StructShape<'p>, root: &Root, fields: &str) -> String {
         let function = self.function(shape);
         let range = self.saved_range(root);
         let state = self.state_type();
@@ -203,13 +201,12 @@ impl<'p> Module<'p> {
     /// True if a template has a dynamic reference. Then messages may be nested in others, and only the
     /// outermost saves previous values.
     pub(crate) fn has_references(&self) -> bool {
-        let mut roots = self.roots.iter().filter_map(|root| self.shapes[*root].root.as_ref());
-        roots.any(|root| root.is_dynamic)
+        self.roots().any(|(_, root)| root.is_dynamic)
     }
 
     /// True if the presence map of any template exceeds one word.
     pub(crate) fn has_wide(&self) -> bool {
-        self.roots.iter().any(|root| matches!(self.shapes[*root].mode, MapMode::Wide(_)))
+        self.roots().any(|(shape, _)| matches!(shape.mode, MapMode::Wide(_)))
     }
 }
 
@@ -523,9 +520,9 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
             for {each} in entries {look}",
             self.call_leaf("::<K, Fresh>", "entry", child)
         );
-        let entries = match self.scene.module.is_laned(child) {
-            false => one_by_one,
-            true => format!(
+        let entries = match self.scene.module.laned_number(child) {
+            None => one_by_one,
+            Some(_) => format!(
                 "if is_fresh && let Some(end) = c.decode_entries::<{}>(entries, state, x) {{ c = end; }} else {{ {one_by_one} }}\n",
                 child.name
             ),

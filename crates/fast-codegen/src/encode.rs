@@ -11,7 +11,7 @@ use crate::names::snake;
 use crate::operation::{
     charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
-use crate::shape::{StructMember, StructShape, map_bits};
+use crate::shape::{Root, StructMember, StructShape, map_bits};
 use tickwire_fast::rt::expanded::{FieldKind, Operation, SilentValue, StreamContent};
 use tickwire_fast::template::{FieldType, Value};
 
@@ -88,14 +88,13 @@ impl EncodeStep {
 
 impl<'p> Module<'p> {
     /// Returns the function that encodes a shape; empty for a module with a projection.
-    pub(crate) fn encode_functions(&self, index: usize) -> String {
-        let shape = &self.shapes[index];
+    pub(crate) fn encode_functions(&self, shape: &StructShape<'p>) -> String {
         if !self.is_complete {
             return String::new();
         }
         let encoding = EncodePrinter { module: self, shape, is_open: self.is_open(shape) };
         match &shape.root {
-            Some(_) => encoding.root(index),
+            Some(root) => encoding.root(root),
             None => encoding.segment(),
         }
     }
@@ -120,11 +119,9 @@ struct EncodePrinter<'m, 'p> {
 }
 
 impl<'p> EncodePrinter<'_, 'p> {
-    fn root(&self, index: usize) -> String {
+    fn root(&self, root: &Root) -> String {
         let (module, shape) = (self.module, self.shape);
-        let Some(root) = &shape.root else { return String::new() };
-        let number = module.roots.iter().position(|of| *of == index).unwrap_or_default();
-        let id = module.expanded.templates[root.template].template.id.map_or(0, |id| id.0);
+        let Root { number, id, .. } = root;
         let function = module.encode_name(shape);
         let range = module.saved_range(root);
         let reset = match root.reset {

@@ -38,11 +38,10 @@ impl<'p> Module<'p> {
     /// Finds the sequences whose entries are decoded in lanes. Sequences beyond [`SEQUENCES_MAX`]
     /// are decoded field by field.
     pub(crate) fn find_laned(&self) -> Vec<Laned> {
-        let roots = self.roots.iter().map(|root| &self.shapes[*root]).enumerate();
-        let members = roots.flat_map(|(number, shape)| {
-            shape.members.iter().map(move |member| (number, shape, member))
+        let laned = self.roots().flat_map(|(shape, root)| {
+            let members = shape.members.iter();
+            members.filter_map(move |member| self.laned(root.number, shape, member))
         });
-        let laned = members.filter_map(|(number, shape, member)| self.laned(number, shape, member));
         laned.take(SEQUENCES_MAX).collect()
     }
 
@@ -70,15 +69,14 @@ impl<'p> Module<'p> {
         child.uses().keys().all(|entry| all.get(entry) == Some(&1))
     }
 
-    /// True if the entries of a shape are decoded in lanes.
-    pub(crate) fn is_laned(&self, shape: &StructShape<'p>) -> bool {
-        self.laned.iter().any(|laned| std::ptr::eq(&self.shapes[laned.shape], shape))
+    /// Returns the number of the sequence of a shape, if its entries are decoded in lanes.
+    pub(crate) fn laned_number(&self, shape: &StructShape<'p>) -> Option<usize> {
+        self.laned.iter().position(|laned| std::ptr::eq(&self.shapes[laned.shape], shape))
     }
 
     /// Returns the `LaneSegment` implementation of a shape, if its entries are decoded in lanes.
-    pub(crate) fn lane_segment(&self, index: usize) -> Option<String> {
-        let number = self.laned.iter().position(|laned| laned.shape == index)?;
-        let shape = &self.shapes[index];
+    pub(crate) fn lane_segment(&self, shape: &StructShape<'p>) -> Option<String> {
+        let number = self.laned_number(shape)?;
         let Laned { lanes, statements, .. } = &self.laned[number];
         let Statements { optional, carried, fill, keep, .. } = statements;
         // A projection may store only presence bits.

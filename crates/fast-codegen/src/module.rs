@@ -32,8 +32,6 @@ pub(crate) struct Module<'p> {
     pub(crate) program: &'p Program,
     pub(crate) expanded: &'p ExpandedSet<'p>,
     pub(crate) shapes: Vec<StructShape<'p>>,
-    /// Shapes of templates, by template number.
-    pub(crate) roots: Vec<usize>,
     pub(crate) slots: Vec<EntrySlot>,
     /// Slot of each entry of the set.
     slot_of: HashMap<u32, usize>,
@@ -64,7 +62,6 @@ impl<'p> Module<'p> {
             program,
             expanded,
             shapes: Vec::new(),
-            roots: Vec::new(),
             slots: Vec::new(),
             slot_of: HashMap::new(),
             words: 0,
@@ -75,19 +72,23 @@ impl<'p> Module<'p> {
         };
         module.number_entries()?;
         let mut types = NameScope::with(TAKEN_TYPES);
+        let mut idents = NameScope::with("current message");
         for (index, template) in expanded.templates.iter().enumerate() {
             let Some(id) = template.template.id else {
                 // A template that is only referenced: its fields are part of other templates. The
                 // projection may name them.
                 continue;
             };
+            let name = types.claim_type(&camel(&template.template.name.local));
             let root = Root {
                 template: index,
+                number: module.roots().count(),
+                id,
+                ident: idents.claim(&snake(&name), |_| Vec::new()),
                 is_dynamic: template.body.is_dynamic(),
                 reset: template.template.reset,
                 depth: template.body.depth(),
             };
-            let name = types.claim_type(&camel(&template.template.name.local));
             let mut shaping = Shaping {
                 module: &mut module,
                 projection: &mut projection,
@@ -97,14 +98,18 @@ impl<'p> Module<'p> {
             let shape = shaping.shape(&template.body, Some(root), name, is_complete, 0);
             let shape = &mut module.shapes[shape];
             shape.doc = format!("Template `{}`, id {id}.", template.template.name);
-            module.roots.push(module.shapes.len() - 1);
         }
         projection.check().map_err(GenerateError::Compile)?;
         module.laned = module.find_laned();
-        match module.roots.is_empty() {
-            true => Err(GenerateError::NoTemplateId),
-            false => Ok(module),
+        if module.roots().next().is_none() {
+            return Err(GenerateError::NoTemplateId);
         }
+        Ok(module)
+    }
+
+    /// Returns the shapes of templates, by template number.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = (&StructShape<'p>, &Root)> {
+        self.shapes.iter().filter_map(|shape| Some((shape, shape.root.as_ref()?)))
     }
 
     /// Assigns a slot to every entry. Entries of templates with an id come first, so that the

@@ -2,6 +2,7 @@
 
 use crate::names::NameScope;
 use std::collections::HashMap;
+use tickwire_fast::TemplateId;
 use tickwire_fast::rt::ValueKind;
 use tickwire_fast::rt::expanded::{Body, ExpandedField, FieldKind, Operation};
 
@@ -43,6 +44,11 @@ impl MapMode {
 pub(crate) struct Root {
     /// Index of the template in the set.
     pub(crate) template: usize,
+    /// Number of the template in the module.
+    pub(crate) number: usize,
+    pub(crate) id: TemplateId,
+    /// Name of its field in `Messages`.
+    pub(crate) ident: String,
     pub(crate) is_dynamic: bool,
     pub(crate) reset: bool,
     pub(crate) depth: u32,

@@ -10,7 +10,7 @@ use tickwire_fast::rt::expanded::FieldKind;
 impl<'p> Module<'p> {
     /// Returns `visit_tags` of every root, and `show_tags` of the entries of their sequences.
     pub(crate) fn visits_by_tag(&self) -> String {
-        let roots = || self.shapes.iter().filter(|shape| shape.root.is_some() && shape.is_stored);
+        let roots = || self.roots().map(|(shape, _)| shape);
         let entries: BTreeSet<usize> = roots()
             .flat_map(|shape| &shape.members)
             .filter(|member| {
