@@ -13,8 +13,7 @@ impl<'p> Module<'p> {
     /// Returns the functions of one shape.
     pub(crate) fn decode_functions(&self, shape: &StructShape<'p>) -> String {
         let past = if self.warm_entries(shape).is_some() { PAST } else { UNKNOWN };
-        let scene = FieldScene { module: self, shape, past };
-        let body = DecodePrinter { scene: &scene }.body();
+        let body = FieldScene { module: self, shape, past }.body();
         match &shape.root {
             Some(root) => self.root_functions(shape, root, &body),
             None => {
@@ -24,7 +23,7 @@ impl<'p> Module<'p> {
     }
 
     fn root_functions(&self, shape: &StructShape<'p>, root: &Root, fields: &str) -> String {
-        let function = self.function(shape);
+        let function = shape.function("decode");
         let range = self.saved_range(root);
         let state = self.state_type();
         let name = &shape.name;
@@ -150,7 +149,7 @@ impl<'p> Module<'p> {
             "{segment}{}#[inline(always)]\nfn {}<'b, {}>(mut c: InputCursor<'b, K>, state: &mut State, {out}x: &mut CodingContext) \
              -> Option<InputCursor<'b, K>> {{ {body} }}\n",
             allow_unused(&body),
-            self.function(shape),
+            shape.function("decode"),
             generics(is_warm),
         )
     }
@@ -162,13 +161,8 @@ impl<'p> Module<'p> {
             true => (shape.name.as_str(), "out, "),
             false => ("()", ""),
         };
-        let body = format!("{}::<K, Unknown>(c, state, {argument}x)", self.function(shape));
+        let body = format!("{}::<K, Unknown>(c, state, {argument}x)", shape.function("decode"));
         segment_of(&shape.name, "_: ()", "()", out, &body)
-    }
-
-    /// Returns `decode_` and the words of the struct's name.
-    pub(crate) fn function(&self, shape: &StructShape<'p>) -> String {
-        format!("decode_{}", crate::names::snake(&shape.name).trim_end_matches('_'))
     }
 
     /// Returns what the messages of a template may change, as generic arguments: the first word and how
@@ -210,14 +204,10 @@ impl<'p> Module<'p> {
     }
 }
 
-/// Emits the statements that decode the fields of a segment.
-struct DecodePrinter<'s, 'm, 'p> {
-    scene: &'s FieldScene<'m, 'p>,
-}
-
-impl<'p> DecodePrinter<'_, '_, 'p> {
+/// Statements that decode the fields of a segment.
+impl<'p> FieldScene<'_, 'p> {
     fn body(&self) -> String {
-        let shape = self.scene.shape;
+        let shape = self.shape;
         let mut text = String::new();
         for word in 0..shape.presence_words() {
             text.push_str(&format!(
@@ -254,7 +244,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
 
     /// True if nothing happens when the field's bit is 0.
     fn is_rare(&self, member: &StructMember<'_>) -> bool {
-        if !self.scene.shape.mode.is_fixed() || !member.plan.is_optional {
+        if !self.shape.mode.is_fixed() || !member.plan.is_optional {
             return false;
         }
         match &member.plan.kind {
@@ -268,47 +258,44 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
 
     fn member(&self, member: &StructMember<'p>) -> String {
         match &member.plan.kind {
-            FieldKind::Scalar { .. } => self.scalar(member),
-            FieldKind::Parts { .. } => self.parts(member),
+            FieldKind::Scalar { field_type, operation } => {
+                self.scalar(member, field_type, operation)
+            }
+            FieldKind::Parts { exponent, mantissa } => self.parts(member, exponent, mantissa),
             FieldKind::Group(_) => self.group(member),
-            FieldKind::Sequence { .. } => self.sequence(member),
+            FieldKind::Sequence { length, .. } => self.sequence(member, length),
             FieldKind::Dynamic => self.dynamic(member),
         }
     }
 
-    fn scalar(&self, member: &StructMember<'p>) -> String {
-        let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
-            return String::new();
-        };
-        let (scene, bit) = (self.scene, member.bit);
-        let is_optional = member.plan.is_optional;
+    fn scalar(
+        &self,
+        member: &StructMember<'p>,
+        field_type: &FieldType,
+        operation: &Operation<'_>,
+    ) -> String {
+        let (bit, is_optional) = (member.bit, member.plan.is_optional);
         if operation.rule.is_constant() {
             return match is_optional {
                 true => self.present_by_bit(member),
                 false => String::new(),
             };
         }
-        if self.is_nothing_without_bit(member) {
+        if operation.rule.silent == SilentValue::Absent {
             // Nothing happens if the bit is 0; otherwise the value is read like one without an
             // operator.
             let none = Operation { rule: OperatorRule::PLAIN, initial: None, ..*operation };
             let (expression, cast) = self.value(field_type, &none, true, bit);
             return format!(
                 "if {} {{ rt::seldom(); {} }} {}\n",
-                scene.test(bit),
+                self.test(bit),
                 self.store(member, &expression, cast),
                 or_else(&self.absent(member))
             );
         }
-        let check = scene.check_type(operation, bit);
+        let check = self.check_type(operation, bit);
         let (expression, cast) = self.value(field_type, operation, is_optional, bit);
         check + &self.store(member, &expression, cast)
-    }
-
-    /// True if the field is an optional default without an initial value.
-    fn is_nothing_without_bit(&self, member: &StructMember<'_>) -> bool {
-        matches!(&member.plan.kind, FieldKind::Scalar { operation, .. }
-            if operation.rule.silent == SilentValue::Absent)
     }
 
     /// Returns the expression of a scalar's value, and its type if it is an integer.
@@ -319,11 +306,10 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         is_optional: bool,
         bit: u32,
     ) -> (String, Option<IntegerShape>) {
-        let scene = self.scene;
         match (IntegerShape::of(field_type), field_type) {
-            (Some(kind), _) => (scene.integer(operation, kind, is_optional, bit), Some(kind)),
-            (None, FieldType::Decimal) => (scene.decimal(operation, is_optional, bit), None),
-            (None, _) => (scene.text(operation, field_type, is_optional, bit), None),
+            (Some(kind), _) => (self.integer(operation, kind, is_optional, bit), Some(kind)),
+            (None, FieldType::Decimal) => (self.decimal(operation, is_optional, bit), None),
+            (None, _) => (self.text(operation, field_type, is_optional, bit), None),
         }
     }
 
@@ -362,27 +348,29 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
                 bits.filter(|bit| bit / 64 == word).fold(0u64, |mask, bit| mask | 1 << (bit % 64));
             (mask != 0).then(|| format!("present{word} &= !{mask:#x};"))
         };
-        (0..self.scene.shape.presence_words()).filter_map(clear).collect()
+        (0..self.shape.presence_words()).filter_map(clear).collect()
     }
 
     /// Emits a field whose presence depends only on its bit.
     fn present_by_bit(&self, member: &StructMember<'p>) -> String {
         match member.presence {
             Some(_) => {
-                format!("if {} {{ {} }}\n", self.scene.test_unset(member.bit), self.absent(member))
+                format!("if {} {{ {} }}\n", self.test_unset(member.bit), self.absent(member))
             }
-            None if self.scene.shape.mode.is_fixed() => String::new(),
-            None => format!("let _ = {};\n", self.scene.test(member.bit)),
+            None if self.shape.mode.is_fixed() => String::new(),
+            None => format!("let _ = {};\n", self.test(member.bit)),
         }
     }
 
-    fn parts(&self, member: &StructMember<'p>) -> String {
-        let FieldKind::Parts { exponent, mantissa } = &member.plan.kind else {
-            return String::new();
-        };
+    fn parts(
+        &self,
+        member: &StructMember<'p>,
+        exponent: &Operation<'_>,
+        mantissa: &Operation<'_>,
+    ) -> String {
         // Rarely present fields are not covered by the check of entries before the segment.
-        let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.scene.past };
-        let scene = &FieldScene { past, ..*self.scene };
+        let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.past };
+        let scene = &FieldScene { past, ..*self };
         let is_optional = member.plan.is_optional;
         let mantissa_bit = member.bit + crate::shape::map_bits(exponent);
         let absent = format!("{}{}", scene.leave(mantissa), self.absent(member));
@@ -411,18 +399,18 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
 
     fn group(&self, member: &StructMember<'p>) -> String {
         let Some(child) = member.child else { return String::new() };
-        let child = &self.scene.module.shapes[child];
+        let child = &self.module.shapes[child];
         let out = format!("&mut out.{}", member.ident);
-        let call = self.is_warm(child).map_or_else(
-            || format!("c = {};\n", self.call(&out, child)),
-            |is_warm| format!("c = {};\n", self.call_by_past(&out, child, &is_warm)),
-        );
+        let call = match self.is_warm(child) {
+            None => self.call(&out, child),
+            Some(is_warm) => self.call_by_past(&out, child, &is_warm),
+        };
         match member.plan.is_optional {
             true => {
                 let absent = or_else(&self.absent(member));
-                format!("if {} {{ {call} }} {absent}\n", self.scene.test(member.bit))
+                format!("if {} {{ c = {call}; }} {absent}\n", self.test(member.bit))
             }
-            false => format!("{{ {call} }}\n"),
+            false => format!("{{ c = {call}; }}\n"),
         }
     }
 
@@ -437,7 +425,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
 
     /// Decodes a nested segment that has no nested segments itself.
     fn call_leaf(&self, generics: &str, out: &str, child: &StructShape<'p>) -> String {
-        let function = self.scene.module.function(child);
+        let function = child.function("decode");
         let out = if child.is_stored { format!("{out}, ") } else { String::new() };
         format!("{function}{generics}(c, state, {out}x)?")
     }
@@ -455,27 +443,25 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
     /// Returns the condition that all entries of a segment are assigned, if it has a variant for
     /// that.
     fn is_warm(&self, child: &StructShape<'p>) -> Option<String> {
-        let (first, count) = self.scene.module.warm_entries(child)?;
+        let (first, count) = self.module.warm_entries(child)?;
         Some(format!("K::HAS_FORMS && state.is_warm::<{first}, {count}>()"))
     }
 
-    fn sequence(&self, member: &StructMember<'p>) -> String {
-        let FieldKind::Sequence { length, .. } = &member.plan.kind else { return String::new() };
+    fn sequence(&self, member: &StructMember<'p>, length: &Operation<'_>) -> String {
         let Some(child) = member.child else { return String::new() };
-        let child = &self.scene.module.shapes[child];
-        let scene = self.scene;
+        let child = &self.module.shapes[child];
         let begin = match child.takes_bytes {
             true => "x.begin_sequence_of_bytes(count, &c)",
             false => "x.begin_sequence(count)",
         };
         let entries = format!("let count = {begin}?;\n{}", self.entries(member, child));
-        let check = scene.check_type(length, member.bit);
+        let check = self.check_type(length, member.bit);
         let clear = match member.is_stored {
             true => format!("out.{}.clear();", member.ident),
             false => String::new(),
         };
         let is_optional = member.plan.is_optional;
-        let value = scene.integer(length, IntegerShape::LENGTH, is_optional, member.bit);
+        let value = self.integer(length, IntegerShape::LENGTH, is_optional, member.bit);
         match is_optional {
             true => format!(
                 "{check}let count = {value};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
@@ -503,7 +489,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
             "{{ c = {}; x.check_end(&c)?; }}\n",
             self.call_by_past("entry", child, &is_warm)
         );
-        let Some((first, count)) = self.scene.module.fresh_entries(self.scene.shape, child) else {
+        let Some((first, count)) = self.module.fresh_entries(self.shape, child) else {
             return format!("for {each} in {over} {look}");
         };
         let (prepare, iterate) = match child.is_stored {
@@ -520,7 +506,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
             for {each} in entries {look}",
             self.call_leaf("::<K, Fresh>", "entry", child)
         );
-        let entries = match self.scene.module.laned_number(child) {
+        let entries = match self.module.laned_number(child) {
             None => one_by_one,
             Some(_) => format!(
                 "if is_fresh && let Some(end) = c.decode_entries::<{}>(entries, state, x) {{ c = end; }} else {{ {one_by_one} }}\n",
@@ -531,7 +517,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
     }
 
     fn dynamic(&self, member: &StructMember<'p>) -> String {
-        let depth = self.scene.shape.depth;
+        let depth = self.shape.depth;
         format!(
             "x.begin_nested({depth})?;
             (c, _) = decode_message(c, state, out.{}.prepare(&mut x.growth)?, x).ok()?;

@@ -7,7 +7,6 @@
 use crate::decode::saved;
 use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::names::snake;
 use crate::operation::{
     charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
@@ -106,10 +105,6 @@ impl<'p> Module<'p> {
             || shape.body.is_dynamic()
             || shape.uses().values().any(|count| *count > 1)
     }
-
-    pub(crate) fn encode_name(&self, shape: &StructShape<'p>) -> String {
-        format!("encode_{}", snake(&shape.name).trim_end_matches('_'))
-    }
 }
 
 struct EncodePrinter<'m, 'p> {
@@ -122,7 +117,7 @@ impl<'p> EncodePrinter<'_, 'p> {
     fn root(&self, root: &Root) -> String {
         let (module, shape) = (self.module, self.shape);
         let Root { number, id, .. } = root;
-        let function = module.encode_name(shape);
+        let function = shape.function("encode");
         let range = module.saved_range(root);
         let reset = match root.reset {
             true => "if x.obeys_reset() { state.reset_values(); }\n",

@@ -1,6 +1,6 @@
 //! The structs of a module: one per template, group and sequence entry.
 
-use crate::names::NameScope;
+use crate::names::{NameScope, snake};
 use std::collections::HashMap;
 use tickwire_fast::TemplateId;
 use tickwire_fast::rt::ValueKind;
@@ -97,6 +97,11 @@ pub(crate) struct StructMember<'p> {
 }
 
 impl StructShape<'_> {
+    /// Returns the name of a function: a verb, and the words of the struct's name.
+    pub(crate) fn function(&self, verb: &str) -> String {
+        format!("{verb}_{}", snake(&self.name).trim_end_matches('_'))
+    }
+
     /// Returns how often each dictionary entry is used, in nested segments too.
     pub(crate) fn uses(&self) -> HashMap<u32, usize> {
         let mut uses = HashMap::new();
