@@ -220,8 +220,8 @@ impl<'p> FieldScene<'_, 'p> {
             let run = members.iter().take_while(|member| self.is_rare(member)).count();
             if run > 1 {
                 let (together, rest) = members.split_at(run);
-                let mask =
-                    together.iter().fold(0, |mask, member| mask | shape.mode.mask(member.bit));
+                let places = together.iter().filter_map(|member| shape.mode.place(member.bit));
+                let mask = places.fold(0u64, |mask, place| mask | 1 << place);
                 text.push_str(&format!("if map & {mask:#x} != 0 {{\nrt::seldom();\n"));
                 together.iter().for_each(|member| text.push_str(&self.member(member)));
                 text.push_str(&format!("}} {}\n", or_else(&self.all_absent(together))));

@@ -165,11 +165,11 @@ impl<'p> Module<'p> {
         let (kind, value, word) = match IntegerShape::of(field_type) {
             _ if operation.rule.is_constant() => (LaneKind::Constant, None, String::new()),
             Some(integer) if integer.is_signed => {
-                (LaneKind::Signed, Some(signed(integer, lane)), signed_word(lane))
+                (LaneKind::Signed, Some(integer_value(integer, lane)), signed_word(lane))
             }
             Some(integer) => {
                 let word = format!("u64::from(lanes[{lane}])");
-                (LaneKind::Unsigned, Some(unsigned(integer, lane)), word)
+                (LaneKind::Unsigned, Some(integer_value(integer, lane)), word)
             }
             None if *field_type == FieldType::Ascii => {
                 let word = format!("rt::text_word(lanes[{lane}])");
@@ -231,17 +231,12 @@ fn signed_word(lane: usize) -> String {
     format!("i64::from(lanes[{lane}] as i32) as u64")
 }
 
-fn signed(integer: IntegerShape, lane: usize) -> String {
-    match integer.width {
-        Width::W64 => format!("i64::from(lanes[{lane}] as i32)"),
-        _ => format!("lanes[{lane}] as {}", integer.rust()),
-    }
-}
-
-fn unsigned(integer: IntegerShape, lane: usize) -> String {
-    match integer.width {
-        Width::W64 => format!("u64::from(lanes[{lane}])"),
-        Width::W32 => format!("lanes[{lane}]"),
+/// Returns the expression of a lane's value, in the type of the field.
+fn integer_value(integer: IntegerShape, lane: usize) -> String {
+    match (integer.is_signed, integer.width) {
+        (true, Width::W64) => format!("i64::from(lanes[{lane}] as i32)"),
+        (false, Width::W64) => format!("u64::from(lanes[{lane}])"),
+        (false, Width::W32) => format!("lanes[{lane}]"),
         _ => format!("lanes[{lane}] as {}", integer.rust()),
     }
 }

@@ -6,10 +6,10 @@
 use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::past::PAST;
-use crate::shape::{MapMode, StructShape};
+use crate::shape::StructShape;
 use crate::source::bytes;
 use tickwire_fast::rt::expanded::{Operation, SilentValue, StreamContent};
-use tickwire_fast::template::{FieldType, Value};
+use tickwire_fast::template::{Decimal, FieldType, Value};
 
 /// Longest string that is stored inline, without the arena, bytes.
 const SHORT_MAX: usize = 7;
@@ -35,26 +35,23 @@ pub(crate) struct FieldScene<'m, 'p> {
 impl FieldScene<'_, '_> {
     /// Returns the test of presence-map bit `bit`; consumes the bit if bits are read in order.
     pub(crate) fn test(&self, bit: u32) -> String {
-        match self.shape.mode {
-            MapMode::Fixed => format!("map & (1 << {}) != 0", 63 - bit),
-            MapMode::Narrow => format!("map & (1 << {}) != 0", 31 - bit),
-            _ => "map.take()".to_owned(),
+        match self.shape.mode.place(bit) {
+            Some(place) => format!("map & (1 << {place}) != 0"),
+            None => "map.take()".to_owned(),
         }
     }
 
     /// As [`test`](Self::test), but true if the bit is 0.
     pub(crate) fn test_unset(&self, bit: u32) -> String {
-        match self.shape.mode {
-            MapMode::Fixed => format!("map & (1 << {}) == 0", 63 - bit),
-            MapMode::Narrow => format!("map & (1 << {}) == 0", 31 - bit),
-            _ => "!map.take()".to_owned(),
+        match self.shape.mode.place(bit) {
+            Some(place) => format!("map & (1 << {place}) == 0"),
+            None => "!map.take()".to_owned(),
         }
     }
 
     /// Returns presence-map bit `bit` as a number, if bits have fixed positions.
     fn sent(&self, bit: u32) -> String {
-        let top = if self.shape.mode == MapMode::Narrow { 31 } else { 63 };
-        match top - bit {
+        match self.shape.mode.place(bit).unwrap_or_default() {
             0 => "(map & 1) as u8".to_owned(),
             shift => format!("(map >> {shift} & 1) as u8"),
         }
@@ -347,10 +344,7 @@ pub(crate) fn initial_integer(operation: &Operation<'_>, kind: IntegerShape) -> 
 
 /// The initial value as a byte string.
 pub(crate) fn initial_bytes(operation: &Operation<'_>) -> Option<String> {
-    match operation.initial? {
-        Value::Bytes(value) => Some(bytes(value)),
-        _ => None,
-    }
+    operation.initial.filter(|value| matches!(value, Value::Bytes(_))).map(literal)
 }
 
 /// The initial value as a `Text`.
@@ -366,11 +360,17 @@ pub(crate) fn initial_text(operation: &Operation<'_>) -> String {
 
 /// The initial value as a `Decimal`.
 pub(crate) fn initial_decimal(operation: &Operation<'_>) -> Option<String> {
-    match operation.initial? {
-        Value::Decimal(value) => Some(format!(
-            "Decimal {{ mantissa: {}, exponent: {} }}",
-            value.mantissa, value.exponent
-        )),
-        _ => None,
+    operation.initial.filter(|value| matches!(value, Value::Decimal(_))).map(literal)
+}
+
+/// Returns a value as source.
+pub(crate) fn literal(value: &Value) -> String {
+    match value {
+        Value::Bytes(value) => bytes(value),
+        Value::Decimal(Decimal { mantissa, exponent }) => {
+            format!("Decimal {{ mantissa: {mantissa}, exponent: {exponent} }}")
+        }
+        Value::UInt(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
     }
 }

@@ -30,11 +30,12 @@ impl MapMode {
         matches!(self, Self::Fixed | Self::Narrow)
     }
 
-    /// Returns the mask of bit number `bit`, if bits have fixed positions.
-    pub(crate) fn mask(self, bit: u32) -> u64 {
+    /// Returns the position of bit number `bit` in its word, if bits have fixed positions.
+    pub(crate) fn place(self, bit: u32) -> Option<u32> {
         match self {
-            Self::Narrow => 1 << (31 - bit),
-            _ => 1 << (63 - bit),
+            Self::Fixed => Some(63 - bit),
+            Self::Narrow => Some(31 - bit),
+            Self::Taken | Self::Wide(_) => None,
         }
     }
 }
@@ -94,6 +95,19 @@ pub(crate) struct StructMember<'p> {
     pub(crate) bit: u32,
     /// Shape of the group or of the sequence's entries.
     pub(crate) child: Option<usize>,
+}
+
+impl StructMember<'_> {
+    /// Returns statements of a method that are executed if the field is present.
+    pub(crate) fn if_present(&self, statements: &str) -> String {
+        match self.presence {
+            Some(bit) => {
+                let (word, bit) = (bit / 64, bit % 64);
+                format!("if self.present[{word}] & (1 << {bit}) != 0 {{ {statements} }}\n")
+            }
+            None => format!("{statements}\n"),
+        }
+    }
 }
 
 impl StructShape<'_> {

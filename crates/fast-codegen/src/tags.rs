@@ -1,11 +1,12 @@
 //! Emits methods that visit a struct's fields by their ids.
 
 use crate::module::Module;
+use crate::operation::literal;
 use crate::shape::{StructMember, StructShape};
-use crate::types::constant_value;
 use crate::walk::scalar_value;
 use std::collections::BTreeSet;
-use tickwire_fast::rt::expanded::FieldKind;
+use tickwire_fast::rt::expanded::{FieldKind, Operation};
+use tickwire_fast::template::Value;
 
 impl<'p> Module<'p> {
     /// Returns `visit_tags` of every root, and `show_tags` of the entries of their sequences.
@@ -53,7 +54,7 @@ impl<'p> Module<'p> {
         let value = |value: &str| format!("visitor.value::<{index}, {tag}>({value});");
         let show = match &member.plan.kind {
             FieldKind::Scalar { operation, .. } if operation.rule.is_constant() => {
-                match self.constant_show(member) {
+                match self.constant_show(member, operation) {
                     Some(constant) => value(&constant),
                     None => return String::new(),
                 }
@@ -71,26 +72,24 @@ impl<'p> Module<'p> {
                 return String::new();
             }
         };
-        match member.presence {
-            Some(bit) => {
-                format!("if self.present[{}] & (1 << {}) != 0 {{ {show} }}\n", bit / 64, bit % 64)
-            }
-            None => format!("{show}\n"),
-        }
+        member.if_present(&show)
     }
 
     /// Returns the value of a constant to visit; `None` for an optional one that is not stored.
-    fn constant_show(&self, member: &StructMember<'p>) -> Option<String> {
-        let FieldKind::Scalar { field_type, operation } = &member.plan.kind else { return None };
+    fn constant_show(
+        &self,
+        member: &StructMember<'p>,
+        operation: &Operation<'_>,
+    ) -> Option<String> {
         if member.plan.is_optional && member.presence.is_none() {
             return None;
         }
-        let (kind, value) = constant_value(field_type, operation)?;
-        Some(match kind.as_str() {
-            "&'static [u8]" => format!("ModuleValue::Bytes({value})"),
-            "Decimal" => format!("ModuleValue::Decimal({value})"),
-            kind if kind.starts_with('i') => format!("ModuleValue::Int({value})"),
-            _ => format!("ModuleValue::UInt({value})"),
-        })
+        let variant = match operation.initial? {
+            Value::UInt(_) => "UInt",
+            Value::Int(_) => "Int",
+            Value::Decimal(_) => "Decimal",
+            Value::Bytes(_) => "Bytes",
+        };
+        Some(format!("ModuleValue::{variant}({})", literal(operation.initial?)))
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::integer::IntegerShape;
 use crate::module::Module;
+use crate::operation::literal;
 use crate::shape::{StructMember, StructShape, is_text};
-use crate::source::{bytes, doc};
+use crate::source::doc;
 use tickwire_fast::rt::expanded::{ExpandedField, FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
@@ -53,10 +54,8 @@ impl<'p> Module<'p> {
     fn methods(&self, shape: &StructShape<'p>) -> String {
         let mut text = String::new();
         for member in &shape.members {
-            text.push_str(&constant(member));
-            if member.presence.is_some() {
-                text.push_str(&self.accessors(member));
-            }
+            text.extend(constant(member));
+            text.extend(member.presence.map(|bit| self.accessors(member, bit)));
         }
         if shape.root.is_some() && shape.has_text {
             text.push_str(
@@ -70,8 +69,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns the getter and setter of a field that may be absent.
-    fn accessors(&self, member: &StructMember<'p>) -> String {
-        let Some(bit) = member.presence else { return String::new() };
+    fn accessors(&self, member: &StructMember<'p>, bit: usize) -> String {
         let (word, bit) = (bit / 64, bit % 64);
         let (ident, name) = (&member.ident, &member.plan.name);
         let placed = match bit {
@@ -136,7 +134,7 @@ fn debug(shape: &StructShape<'_>) -> String {
 }
 
 /// Returns the Rust type of a scalar.
-pub(crate) fn scalar_type(field_type: &FieldType) -> String {
+fn scalar_type(field_type: &FieldType) -> String {
     match field_type {
         FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "TextValue".to_owned(),
         FieldType::Decimal => "Decimal".to_owned(),
@@ -144,36 +142,22 @@ pub(crate) fn scalar_type(field_type: &FieldType) -> String {
     }
 }
 
-/// Returns a constant of the template as an associated constant of the struct.
-fn constant(member: &StructMember<'_>) -> String {
-    let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
-        return String::new();
+/// Returns a constant of the template as an associated constant of the struct; `None` for other
+/// fields.
+fn constant(member: &StructMember<'_>) -> Option<String> {
+    let FieldKind::Scalar { field_type, operation } = &member.plan.kind else { return None };
+    let value = operation.initial.filter(|_| operation.rule.is_constant())?;
+    let kind = match value {
+        Value::Bytes(_) => "&'static [u8]".to_owned(),
+        _ => scalar_type(field_type),
     };
-    if !operation.rule.is_constant() {
-        return String::new();
-    }
-    let Some((kind, value)) = constant_value(field_type, operation) else { return String::new() };
     let presence = if member.plan.is_fixed_constant() { "constant" } else { "constant, optional" };
-    format!(
-        "{}pub const {}: {kind} = {value};\n",
+    Some(format!(
+        "{}pub const {}: {kind} = {};\n",
         doc(&format!("{}, {presence}.", named(member.plan))),
-        member.ident.to_ascii_uppercase()
-    )
-}
-
-pub(crate) fn constant_value(
-    field_type: &FieldType,
-    operation: &Operation<'_>,
-) -> Option<(String, String)> {
-    Some(match operation.initial? {
-        Value::Bytes(value) => ("&'static [u8]".to_owned(), bytes(value)),
-        Value::Decimal(value) => (
-            "Decimal".to_owned(),
-            format!("Decimal {{ mantissa: {}, exponent: {} }}", value.mantissa, value.exponent),
-        ),
-        Value::UInt(value) => (scalar_type(field_type), value.to_string()),
-        Value::Int(value) => (scalar_type(field_type), value.to_string()),
-    })
+        member.ident.to_ascii_uppercase(),
+        literal(value)
+    ))
 }
 
 /// Returns a field's name and id.
@@ -189,7 +173,7 @@ fn describe(field: &ExpandedField<'_>) -> String {
     let presence = if field.is_optional { "optional" } else { "mandatory" };
     let operator = |operation: &Operation<'_>| match operation.kind {
         OperatorKind::None => String::new(),
-        kind => format!(", {}", format!("{kind:?}").to_ascii_lowercase()),
+        kind => format!(", {}", kind.name()),
     };
     match &field.kind {
         FieldKind::Scalar { field_type, operation } => {

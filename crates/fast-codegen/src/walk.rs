@@ -38,24 +38,21 @@ impl<'p> Module<'p> {
             _ => format!("self.present = [0; {}];\n", shape.presence_words()),
         };
         let root = shape.root.is_some();
-        let (arena, begin, end) = match (root, shape.has_text) {
-            (true, true) => (
-                "",
+        let (arena, arena_visit) = match root {
+            true => ("", ""),
+            false => ("arena: &mut Vec<u8>, ", "arena: &[u8], "),
+        };
+        let (begin, end, begin_visit) = match shape.has_text {
+            true if root => (
                 "let mut arena = std::mem::take(&mut self.arena);\narena.clear();\nlet arena = &mut arena;\n",
                 "self.arena = std::mem::take(arena);\n",
+                "let arena = &self.arena[..];\n",
             ),
-            (true, false) => ("", "", ""),
-            (false, _) => ("arena: &mut Vec<u8>, ", "", ""),
-        };
-        let (arena_visit, begin_visit) = match (root, shape.has_text) {
-            (true, true) => ("", "let arena = &self.arena[..];\n"),
-            (true, false) if self.needs_arena(shape) => ("", "let arena: &[u8] = &[];\n"),
-            (true, false) => ("", ""),
-            (false, _) => ("arena: &[u8], ", ""),
-        };
-        let begin = match (root, shape.has_text, self.needs_arena(shape)) {
-            (true, false, true) => "let arena = &mut Vec::new();\n",
-            _ => begin,
+            // The methods of nested structs take an arena in any case.
+            false if root && stored().any(|member| member.child.is_some()) => {
+                ("let arena = &mut Vec::new();\n", "", "let arena: &[u8] = &[];\n")
+            }
+            _ => ("", "", ""),
         };
         format!(
             "impl {name} {{
@@ -70,11 +67,6 @@ impl<'p> Module<'p> {
             }}\n",
             name = shape.name,
         )
-    }
-
-    /// True for a root without strings that nests structs: their methods take an arena in any case.
-    fn needs_arena(&self, shape: &StructShape<'p>) -> bool {
-        shape.members.iter().any(|member| member.is_stored && member.child.is_some())
     }
 
     fn fill(&self, member: &StructMember<'p>) -> String {
@@ -138,11 +130,6 @@ impl<'p> Module<'p> {
                  visitor.begin_dynamic({index}, message.number())?; message.visit(visitor)?; visitor.end()?; }}"
             ),
         };
-        match member.presence {
-            Some(bit) => {
-                format!("if self.present[{}] & (1 << {}) != 0 {{ {show} }}\n", bit / 64, bit % 64)
-            }
-            None => format!("{show}\n"),
-        }
+        member.if_present(&show)
     }
 }
