@@ -56,12 +56,6 @@ pub struct TemplateErrors {
     pub omitted: usize,
 }
 
-impl TemplateErrors {
-    pub(crate) fn one(error: TemplateError) -> Self {
-        Self { errors: vec![error], omitted: 0 }
-    }
-}
-
 impl fmt::Display for TemplateErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {

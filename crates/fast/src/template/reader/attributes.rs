@@ -89,18 +89,28 @@ impl TemplateReader<'_> {
         }
     }
 
+    /// Reads an attribute with few values. `parse` returns the value of a text in lower case, and
+    /// `help` names the texts that have one.
+    pub(super) fn choice<T>(
+        &mut self,
+        node: Node<'_>,
+        name: &str,
+        parse: impl Fn(&str) -> Option<T>,
+        help: &str,
+    ) -> Option<T> {
+        let text = self.attribute(node, name)?;
+        let value = parse(&text.trim().to_ascii_lowercase());
+        if value.is_none() {
+            self.error(Code::S1, node, format!("{name} {} is unknown", quote(text)), help);
+        }
+        value
+    }
+
     /// Reads `presence`; `None` if it is not given.
     pub(super) fn presence(&mut self, node: Node<'_>) -> Option<Presence> {
-        let text = self.attribute(node, "presence")?;
-        match text.trim().to_ascii_lowercase().as_str() {
-            "mandatory" => Some(Presence::Mandatory),
-            "optional" => Some(Presence::Optional),
-            _ => {
-                let message = format!("presence {} is unknown", quote(text));
-                self.error(Code::S1, node, message, "write presence=\"optional\" or \"mandatory\"");
-                None
-            }
-        }
+        let known = [Presence::Mandatory, Presence::Optional];
+        let parse = |text: &str| known.into_iter().find(|presence| presence.name() == text);
+        self.choice(node, "presence", parse, "write presence=\"optional\" or \"mandatory\"")
     }
 
     /// Reports FAST elements below `node` that are not among `allowed`.

@@ -4,6 +4,7 @@
 
 use super::enumeration::{resolve_enum, resolve_set};
 use crate::template::model::{Decimal, EntryPart, FieldType, Value, Width};
+use std::fmt::Display;
 
 /// Decimal exponents range from minus this to this.
 const EXPONENT_MAX: i32 = 63;
@@ -45,24 +46,27 @@ fn integer(text: &str) -> Option<i128> {
 
 pub(super) fn unsigned(text: &str, width: Width) -> Result<u64, String> {
     let max = u64::MAX >> (64 - width as u32);
-    let value = integer(text).and_then(|value| u64::try_from(value).ok());
-    value.filter(|value| *value <= max).ok_or_else(|| format!("an integer from 0 to {max}"))
+    ranged(text, "an integer", 0, max)
 }
 
 fn signed(text: &str, width: Width) -> Result<i64, String> {
     let (min, max) = (i64::MIN >> (64 - width as u32), i64::MAX >> (64 - width as u32));
-    let value = integer(text).and_then(|value| i64::try_from(value).ok());
-    value
-        .filter(|value| (min..=max).contains(value))
-        .ok_or_else(|| format!("an integer from {min} to {max}"))
+    ranged(text, "an integer", min, max)
 }
 
 fn exponent(text: &str) -> Result<i64, String> {
     let max = i64::from(EXPONENT_MAX);
-    let value = integer(text).and_then(|value| i64::try_from(value).ok());
+    ranged(text, "an exponent", -max, max)
+}
+
+fn ranged<T>(text: &str, what: &str, min: T, max: T) -> Result<T, String>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    let value = integer(text).and_then(|value| T::try_from(value).ok());
     value
-        .filter(|value| (-max..=max).contains(value))
-        .ok_or_else(|| format!("an exponent from -{max} to {max}"))
+        .filter(|value| (&min..=&max).contains(&value))
+        .ok_or_else(|| format!("{what} from {min} to {max}"))
 }
 
 fn boolean(text: &str) -> Result<u64, String> {

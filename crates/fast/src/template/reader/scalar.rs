@@ -4,7 +4,6 @@ use super::Node;
 use super::layers::{ElementHeader, Layers};
 use super::operator::{OPERATORS, OperatorPlace};
 use super::scope::ElementScope;
-use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{
@@ -13,20 +12,11 @@ use crate::template::model::{
 
 /// Returns a type that needs no attributes or content.
 fn simple(kind: &str) -> Option<FieldType> {
-    Some(match kind {
-        "uInt8" => FieldType::UInt(Width::W8),
-        "uInt16" => FieldType::UInt(Width::W16),
-        "uInt32" => FieldType::UInt(Width::W32),
-        "uInt64" => FieldType::UInt(Width::W64),
-        "int8" => FieldType::Int(Width::W8),
-        "int16" => FieldType::Int(Width::W16),
-        "int32" => FieldType::Int(Width::W32),
-        "int64" => FieldType::Int(Width::W64),
-        "boolean" => FieldType::Boolean,
-        "byteVector" => FieldType::ByteVector,
-        "decimal" => FieldType::Decimal,
-        _ => return None,
-    })
+    use FieldType::{Boolean, ByteVector, Decimal, Int, UInt};
+    use Width::{W8, W16, W32, W64};
+    let integers = [W8, W16, W32, W64].into_iter().flat_map(|width| [UInt(width), Int(width)]);
+    let mut known = integers.chain([Boolean, ByteVector, Decimal]);
+    known.find(|field_type| field_type.name() == kind)
 }
 
 /// True if `type` can name this type without a definition.
@@ -68,38 +58,23 @@ impl TemplateReader<'_> {
     }
 
     fn charset(&mut self, node: Node<'_>) -> FieldType {
-        match self.attribute(node, "charset").map(str::trim) {
-            None => FieldType::Ascii,
-            Some(text) if text.eq_ignore_ascii_case("ascii") => FieldType::Ascii,
-            Some(text) if text.eq_ignore_ascii_case("unicode") => FieldType::Unicode,
-            Some(other) => {
-                let message = format!("charset {} is unknown", quote(other));
-                self.error(Code::S1, node, message, "write charset=\"ascii\" or \"unicode\"");
-                FieldType::Ascii
-            }
-        }
+        let parse = |text: &str| match text {
+            "ascii" => Some(FieldType::Ascii),
+            "unicode" => Some(FieldType::Unicode),
+            _ => None,
+        };
+        let help = "write charset=\"ascii\" or \"unicode\"";
+        self.choice(node, "charset", parse, help).unwrap_or(FieldType::Ascii)
     }
 
     /// Reads a timestamp. Neither attribute affects the wire format, so a missing one is not an
     /// error.
     fn timestamp(&mut self, node: Node<'_>) -> Timestamp {
-        let unit = match self.attribute(node, "unit") {
-            None => Some(TimeUnit::Second),
-            Some(text) => time_unit(text),
-        };
-        let epoch = match self.attribute(node, "epoch") {
-            None => Some(Epoch::Unix),
-            Some(text) => epoch(text),
-        };
-        if unit.is_none() {
-            let help = "write day, second, millisecond, microsecond or nanosecond";
-            self.error(Code::S1, node, "the timestamp's unit is unknown", help);
-        }
-        if epoch.is_none() {
-            let help = "write epoch=\"unix\" or \"today\"";
-            self.error(Code::S1, node, "the timestamp's epoch is unknown", help);
-        }
-        Timestamp { unit: unit.unwrap_or(TimeUnit::Second), epoch: epoch.unwrap_or(Epoch::Unix) }
+        let help = "write day, second, millisecond, microsecond or nanosecond";
+        let unit = self.choice(node, "unit", time_unit, help).unwrap_or(TimeUnit::Second);
+        let help = "write epoch=\"unix\" or \"today\"";
+        let epoch = self.choice(node, "epoch", epoch, help).unwrap_or(Epoch::Unix);
+        Timestamp { unit, epoch }
     }
 
     /// Reports elements that are not allowed in a field of this type.
@@ -213,8 +188,7 @@ fn is_part(node: &Node<'_>) -> bool {
 }
 
 fn time_unit(text: &str) -> Option<TimeUnit> {
-    let text = text.trim().to_ascii_lowercase();
-    Some(match text.strip_suffix('s').filter(|text| text.len() > 2).unwrap_or(&text) {
+    Some(match text.strip_suffix('s').filter(|text| text.len() > 2).unwrap_or(text) {
         "day" => TimeUnit::Day,
         "second" | "s" | "sec" => TimeUnit::Second,
         "millisecond" | "ms" => TimeUnit::Millisecond,
@@ -225,7 +199,7 @@ fn time_unit(text: &str) -> Option<TimeUnit> {
 }
 
 fn epoch(text: &str) -> Option<Epoch> {
-    match text.trim().to_ascii_lowercase().as_str() {
+    match text {
         "unix" | "unixepoch" | "epoch" | "1970" | "1970-01-01" => Some(Epoch::Unix),
         "today" | "midnight" | "day" => Some(Epoch::Today),
         _ => None,

@@ -1,7 +1,7 @@
 //! Converts bytes to an XML tree, and describes every rejection.
 
-use super::position::NodePositions;
-use super::scan::{self, XmlRefusal};
+use super::position::{NodePositions, START};
+use super::scan::scan;
 use super::template;
 use crate::code::Code;
 use crate::template::error::{TemplateError, TemplateErrors};
@@ -24,12 +24,8 @@ pub(in crate::template) fn read_bytes(
     check_bytes(bytes.len(), limits)?;
     if let Some(unit) = utf16_unit(bytes) {
         let text = utf16_text(bytes, unit).ok_or_else(|| {
-            refused(
-                Some(Code::S1),
-                Location { line: 1, column: 1 },
-                "the file begins as UTF-16 but is not".to_owned(),
-                "convert it to UTF-8, for instance with iconv",
-            )
+            let help = "convert it to UTF-8, for instance with iconv";
+            refused(Some(Code::S1), START, "the file begins as UTF-16 but is not", help)
         })?;
         return read_text(&text, limits);
     }
@@ -73,7 +69,7 @@ fn not_utf8(bytes: &[u8], valid: usize) -> TemplateErrors {
             "convert the file to UTF-8, for instance with iconv".to_owned(),
         ),
     };
-    refused(Some(Code::S1), NodePositions::new(text).at(valid), message, &help)
+    refused(Some(Code::S1), NodePositions::new(text).at(valid), message, help)
 }
 
 /// Returns the encoding that an XML declaration names.
@@ -96,7 +92,7 @@ pub(in crate::template) fn read_text(
 ) -> Result<TemplateSet, TemplateErrors> {
     check_bytes(text.len(), limits)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    scan::scan(text, limits).map_err(|refusal| describe_refusal(text, &refusal, limits))?;
+    scan(text, limits)?;
     // An XML declaration must be first, but some files have a blank line before it.
     let start = text.len() - text.trim_start().len();
     let mut source = TemplateText { original: text, start, inserted: String::new(), insert_at: 0 };
@@ -162,12 +158,8 @@ impl<'a> TemplateText<'a> {
     fn describe(&self, error: &Error) -> TemplateErrors {
         let message = match error {
             Error::NodesLimitReached => {
-                return refused(
-                    None,
-                    Location { line: 1, column: 1 },
-                    "the file has too many XML nodes".to_owned(),
-                    "raise ParseLimits::elements_max if the file is meant to be so large",
-                );
+                let help = "raise ParseLimits::elements_max if the file is meant to be so large";
+                return refused(None, START, "the file has too many XML nodes", help);
             }
             Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
                 let end = self.positions().at(self.original.len());
@@ -225,65 +217,22 @@ fn check_bytes(bytes: usize, limits: &ParseLimits) -> Result<(), TemplateErrors>
     if bytes <= limits.file_bytes_max {
         return Ok(());
     }
-    Err(refused(
-        None,
-        Location { line: 1, column: 1 },
-        format!("the file has {bytes} bytes, more than {}", limits.file_bytes_max),
-        "raise ParseLimits::file_bytes_max if the file is meant to be so large",
-    ))
+    let message = format!("the file has {bytes} bytes, more than {}", limits.file_bytes_max);
+    let help = "raise ParseLimits::file_bytes_max if the file is meant to be so large";
+    Err(refused(None, START, message, help))
 }
 
-fn describe_refusal(text: &str, refusal: &XmlRefusal, limits: &ParseLimits) -> TemplateErrors {
-    let (code, offset, message, help) = match *refusal {
-        XmlRefusal::Dtd(at) => (
-            Some(Code::S1),
-            at,
-            "document type declarations are not read".to_owned(),
-            "remove the <!DOCTYPE ...> and replace the entities it defines by their text",
-        ),
-        XmlRefusal::Depth(at) => (
-            None,
-            at,
-            format!("XML elements nest deeper than {}", limits.depth()),
-            "nest less, or raise ParseLimits::depth_max",
-        ),
-        XmlRefusal::Elements(at) => (
-            None,
-            at,
-            format!("the file has more than {} XML elements", limits.elements_max),
-            "raise ParseLimits::elements_max if the file is meant to be so large",
-        ),
-        XmlRefusal::Attributes(at) => (
-            None,
-            at,
-            "an element has too many attributes".to_owned(),
-            "no template needs so many: check where the file comes from",
-        ),
-        XmlRefusal::Tag(at) => (
-            None,
-            at,
-            "a tag is too long".to_owned(),
-            "no template needs so long a name or value: check where the file comes from",
-        ),
-        XmlRefusal::Namespaces(at) => (
-            None,
-            at,
-            "too many namespace declarations are in force at once".to_owned(),
-            "declare each namespace once on the root element",
-        ),
-    };
-    refused(code, NodePositions::new(text).at(offset), message, help)
-}
-
-fn refused(code: Option<Code>, location: Location, message: String, help: &str) -> TemplateErrors {
-    TemplateErrors::one(TemplateError {
-        code,
-        location,
-        template: String::new(),
-        field: String::new(),
-        message,
-        help: help.to_owned(),
-    })
+/// Describes why a file is not read at all.
+pub(super) fn refused(
+    code: Option<Code>,
+    location: Location,
+    message: impl Into<String>,
+    help: impl Into<String>,
+) -> TemplateErrors {
+    let (message, help) = (message.into(), help.into());
+    let (template, field) = Default::default();
+    let error = TemplateError { code, location, template, field, message, help };
+    TemplateErrors { errors: vec![error], omitted: 0 }
 }
 
 /// Longest quotation of the file in a message, characters.

@@ -114,10 +114,9 @@ fn enumeration(field_type: &FieldType) -> Option<(bool, &Enumeration)> {
 
 /// The scope of an operator and the field it applies to.
 struct PrintedPlace<'p> {
+    /// Default key; its namespace is in scope at the operator.
     key: &'p Name,
     part: EntryPart,
-    /// Namespace in scope at the operator.
-    ns: &'p str,
     /// Dictionary in scope at the operator.
     dictionary: &'p str,
 }
@@ -154,9 +153,7 @@ impl<'m> TemplatePrinter<'m> {
         for (index, element) in enumeration.elements.iter().enumerate() {
             self.out.open("element");
             self.out.attribute("name", &element.name);
-            if !element.id.is_empty() {
-                self.out.attribute("id", &element.id);
-            }
+            self.out.attribute_unless("", "id", &element.id);
             if !is_set && element.value != index as u64 {
                 self.out.attribute("value", &element.value.to_string());
             }
@@ -170,18 +167,10 @@ impl<'m> TemplatePrinter<'m> {
         let inherited = Inherited { ns, template_ns: &template.name.ns, dictionary };
         self.out.open("template");
         self.out.attribute("name", &template.name.local);
-        if !template.name.ns.is_empty() {
-            self.out.attribute("templateNs", &template.name.ns);
-        }
-        if let Some(id) = template.id {
-            self.out.attribute("id", &id.to_string());
-        }
-        if !ns.is_empty() {
-            self.out.attribute("ns", ns);
-        }
-        if dictionary != "global" {
-            self.out.attribute("dictionary", dictionary);
-        }
+        self.out.attribute_unless("", "templateNs", &template.name.ns);
+        self.id(template.id.map(|id| id.0));
+        self.out.attribute_unless("", "ns", ns);
+        self.out.attribute_unless("global", "dictionary", dictionary);
         if template.reset {
             self.out.attribute("reset", "yes");
         }
@@ -195,14 +184,14 @@ impl<'m> TemplatePrinter<'m> {
         if let Some(name) = name {
             self.out.open("typeRef");
             self.out.attribute("name", &name.local);
-            self.namespace(&name.ns, inherited_ns);
+            self.out.attribute_unless(inherited_ns, "ns", &name.ns);
             self.out.close();
         }
     }
 
-    fn namespace(&mut self, ns: &str, inherited: &str) {
-        if ns != inherited {
-            self.out.attribute("ns", ns);
+    fn id(&mut self, id: Option<u32>) {
+        if let Some(id) = id {
+            self.out.attribute("id", &id.to_string());
         }
     }
 
@@ -215,9 +204,7 @@ impl<'m> TemplatePrinter<'m> {
                     let name = &self.set.templates()[*target].name;
                     self.out.open("templateRef");
                     self.out.attribute("name", &name.local);
-                    if *name.ns != *inherited.template_ns {
-                        self.out.attribute("templateNs", &name.ns);
-                    }
+                    self.out.attribute_unless(inherited.template_ns, "templateNs", &name.ns);
                     self.out.close();
                 }
                 Instruction::DynamicRef(_) => {
@@ -230,13 +217,9 @@ impl<'m> TemplatePrinter<'m> {
 
     fn head(&mut self, name: &Name, id: Option<u32>, presence: Presence, inherited_ns: &str) {
         self.out.attribute("name", &name.local);
-        if let Some(id) = id {
-            self.out.attribute("id", &id.to_string());
-        }
-        self.namespace(&name.ns, inherited_ns);
-        if presence == Presence::Optional {
-            self.out.attribute("presence", "optional");
-        }
+        self.id(id);
+        self.out.attribute_unless(inherited_ns, "ns", &name.ns);
+        self.out.attribute_unless("mandatory", "presence", presence.name());
     }
 
     fn group(&mut self, group: &'m GroupInstruction, inherited: Inherited<'m>) {
@@ -260,16 +243,14 @@ impl<'m> TemplatePrinter<'m> {
         self.out.open("length");
         if let Some(name) = name {
             self.out.attribute("name", &name.local);
-            self.namespace(&name.ns, inherited.ns);
+            self.out.attribute_unless(inherited.ns, "ns", &name.ns);
         }
-        if let Some(id) = id {
-            self.out.attribute("id", &id.to_string());
-        }
+        self.id(*id);
         let (key, part) = match name {
             Some(name) => (name, EntryPart::Whole),
             None => (sequence, EntryPart::Length),
         };
-        let place = PrintedPlace { key, part, ns: &key.ns, dictionary: inherited.dictionary };
+        let place = PrintedPlace { key, part, dictionary: inherited.dictionary };
         self.operator(operator, &FieldType::UInt(super::Width::W32), &place);
         self.out.close();
     }
@@ -310,12 +291,8 @@ impl<'m> TemplatePrinter<'m> {
     }
 
     fn operators(&mut self, field: &FieldInstruction, inherited: Inherited<'m>) {
-        let place = |part| PrintedPlace {
-            key: &field.name,
-            part,
-            ns: &field.name.ns,
-            dictionary: inherited.dictionary,
-        };
+        let place =
+            |part| PrintedPlace { key: &field.name, part, dictionary: inherited.dictionary };
         match &field.operators {
             Operators::Whole(operator) => {
                 self.operator(operator, &field.field_type, &place(EntryPart::Whole));
@@ -341,12 +318,10 @@ impl<'m> TemplatePrinter<'m> {
         self.out.open(operator.kind.name());
         if operator.kind.uses_dictionary() {
             let dictionary = dictionary_text(&operator.entry.dictionary);
-            if dictionary != place.dictionary {
-                self.out.attribute("dictionary", dictionary);
-            }
+            self.out.attribute_unless(place.dictionary, "dictionary", dictionary);
             if operator.entry.key != *place.key || operator.entry.part != place.part {
                 self.out.attribute("key", &operator.entry.key.local);
-                self.namespace(&operator.entry.key.ns, place.ns);
+                self.out.attribute_unless(&place.key.ns, "ns", &operator.entry.key.ns);
             }
         }
         if let Some(initial) = &operator.initial {

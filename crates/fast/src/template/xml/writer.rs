@@ -39,6 +39,13 @@ impl XmlWriter {
         self.out.push('"');
     }
 
+    /// Writes an attribute if its value differs from the one that applies without it.
+    pub(super) fn attribute_unless(&mut self, inherited: &str, name: &str, value: &str) {
+        if value != inherited {
+            self.attribute(name, value);
+        }
+    }
+
     /// Writes vendor attributes, with a prefix for each that has a namespace.
     pub(super) fn vendor_attributes(&mut self, attributes: &[Attribute]) {
         for (index, attribute) in attributes.iter().enumerate() {
