@@ -1,5 +1,6 @@
 //! Integer types: their Rust types, reader functions and bounds.
 
+use tickwire_fast::rt::expanded::SilentValue;
 use tickwire_fast::template::{FieldType, Width};
 
 /// An integer type.
@@ -40,27 +41,18 @@ impl IntegerShape {
         if self.is_signed { "signed" } else { "unsigned" }
     }
 
-    /// Returns the call that reads a value as a `u64` or, if nullable, an `Option<u64>`.
-    pub(crate) fn read(self, is_nullable: bool) -> String {
-        self.read_as("", is_nullable)
-    }
-
-    /// As [`read`](Self::read), for a value that is in the stream because it changed.
-    pub(crate) fn read_varied(self, is_nullable: bool) -> String {
-        self.read_as(if self.is_signed { "" } else { "_varied" }, is_nullable)
-    }
-
-    fn read_as(self, varied: &str, is_nullable: bool) -> String {
+    /// Returns the call that reads a value as a `u64` or, if nullable, an `Option<u64>`. Values
+    /// of 64 bits are mostly long if they are always sent; copied ones are sent because they changed.
+    pub(crate) fn read(self, silent: SilentValue, is_nullable: bool) -> String {
+        let varied = match silent {
+            SilentValue::Never if !self.is_signed && self.bits() == 64 && !is_nullable => {
+                return "c.unsigned_long(x)?".to_owned();
+            }
+            SilentValue::Previous if !self.is_signed => "_varied",
+            _ => "",
+        };
         let nullable = if is_nullable { "_nullable" } else { "" };
         format!("c.{}{varied}{nullable}::<{}>(x)?", self.sign(), self.bound())
-    }
-
-    /// As [`read`](Self::read), for a value without operator; 64-bit values are mostly long.
-    pub(crate) fn read_plain(self, is_nullable: bool) -> String {
-        match (self.is_signed, self.width, is_nullable) {
-            (false, Width::W64, false) => "c.unsigned_long(x)?".to_owned(),
-            _ => self.read(is_nullable),
-        }
     }
 
     /// Returns the function that increments.

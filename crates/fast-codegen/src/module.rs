@@ -2,7 +2,9 @@
 
 use crate::lanes::Laned;
 use crate::names::{NameScope, camel, snake, upper};
-use crate::shape::{Root, StructMember, StructShape, field_bits, is_text, measure, member_scope};
+use crate::shape::{
+    Root, StructMember, StructShape, field_bits, is_text, map_mode, member_scope, takes_bytes,
+};
 use crate::{GenerateError, GenerateOptions};
 use std::collections::HashMap;
 use tickwire_fast::Program;
@@ -95,9 +97,8 @@ impl<'p> Module<'p> {
                 types: &mut types,
                 path: Vec::new(),
             };
-            let shape = shaping.shape(&template.body, Some(root), name, is_complete, 0);
-            let shape = &mut module.shapes[shape];
-            shape.doc = format!("Template `{}`, id {id}.", template.template.name);
+            let doc = format!("Template `{}`, id {id}.", template.template.name);
+            shaping.shape(&template.body, Some(root), name, doc, is_complete, 0);
         }
         projection.check().map_err(GenerateError::Compile)?;
         module.laned = module.find_laned();
@@ -212,26 +213,41 @@ impl<'p> Shaping<'_, 'p, '_> {
         body: &'p Body<'p>,
         root: Option<Root>,
         name: String,
+        doc: String,
         is_wanted: bool,
         depth: u32,
     ) -> usize {
-        let mut shape = measure(body, root);
+        let mut map_bits = u32::from(root.is_some());
+        let (mut members, mut presence) = (Vec::new(), 0);
         let mut scope = member_scope();
-        let mut bit = u32::from(shape.root.is_some());
         for (index, field) in body.fields.iter().enumerate() {
-            let member = self.member(field, index, &name, is_wanted, depth, &mut scope);
-            let child = member.child.map(|child| &self.module.shapes[child]);
-            shape.is_stored |= member.is_stored;
-            shape.has_text |= is_text(field) || child.is_some_and(|child| child.has_text);
-            let presence = member.is_stored && field.is_optional;
-            let presence = presence.then_some(shape.presence);
-            shape.presence += usize::from(presence.is_some());
-            shape.members.push(StructMember { bit, presence, ..member });
-            bit += field_bits(field);
+            let mut member = self.member(field, index, &name, is_wanted, depth, &mut scope);
+            member.bit = map_bits;
+            map_bits += field_bits(field);
+            if member.is_stored && field.is_optional {
+                member.presence = Some(presence);
+                presence += 1;
+            }
+            members.push(member);
         }
-        shape.is_stored |= shape.root.is_some();
-        shape.name = name;
-        shape.depth = depth;
+        let has_text = |member: &StructMember<'_>| {
+            is_text(member.plan)
+                || member.child.is_some_and(|child| self.module.shapes[child].has_text)
+        };
+        let shape = StructShape {
+            is_stored: root.is_some() || members.iter().any(|member| member.is_stored),
+            takes_bytes: map_bits > 0 || body.fields.iter().any(takes_bytes),
+            has_text: members.iter().any(has_text),
+            mode: map_mode(body, map_bits),
+            name,
+            doc,
+            body,
+            members,
+            root,
+            map_bits,
+            presence,
+            depth,
+        };
         self.module.shapes.push(shape);
         self.module.shapes.len() - 1
     }
@@ -257,12 +273,12 @@ impl<'p> Shaping<'_, 'p, '_> {
         let child = field.body().map(|body| {
             self.path.push(field.name.local.to_string());
             let name = self.types.claim_type(&format!("{parent}{}", camel(&field.name.local)));
-            let child = self.shape(body, None, name, is_wanted, depth + 1);
-            self.path.pop();
-            self.module.shapes[child].doc = match field.kind {
+            let doc = match field.kind {
                 FieldKind::Group(_) => format!("Group `{}`.", field.name),
                 _ => format!("An entry of sequence `{}`.", field.name),
             };
+            let child = self.shape(body, None, name, doc, is_wanted, depth + 1);
+            self.path.pop();
             child
         });
         let is_stored = match child {

@@ -167,11 +167,7 @@ impl FieldScene<'_, '_> {
         let given = option(initial.clone());
         let base = initial.unwrap_or("0".into());
         let (or_empty, or_fail) = suffixes(is_optional);
-        let read = match operation.rule.silent {
-            SilentValue::Never => kind.read_plain(is_optional),
-            SilentValue::Previous => kind.read_varied(is_optional),
-            _ => kind.read(is_optional),
-        };
+        let read = kind.read(operation.rule.silent, is_optional);
         let sent = match operation.rule.stream {
             StreamContent::Constant => String::new(),
             StreamContent::Value if operation.rule.follows() => {

@@ -23,7 +23,9 @@ impl<'p> Module<'p> {
         if !is_leaf(shape) || is_reset || !has_forms {
             return None;
         }
-        let (first, count) = span(&self.frequent_slots(shape)?)?;
+        let slots = self.frequent_slots(shape)?;
+        let first = *slots.first()?;
+        let count = slots.last()? - first + 1;
         (count <= WARM_MAX).then_some((first, count))
     }
 
@@ -75,12 +77,6 @@ impl<'p> Module<'p> {
             .filter_map(|member| member.child)
             .any(|child| self.fresh_entries(shape, &self.shapes[child]).is_some())
     }
-}
-
-/// Returns the first of ascending numbers, and the length of the range to the last.
-fn span(slots: &[usize]) -> Option<(usize, usize)> {
-    let (first, last) = (*slots.first()?, *slots.last()?);
-    Some((first, last - first + 1))
 }
 
 /// True if the known state of its entry changes the code of a field.

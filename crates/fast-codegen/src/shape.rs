@@ -168,34 +168,18 @@ fn is_conditional(field: &ExpandedField<'_>) -> bool {
         if field.is_optional && map_bits(mantissa) > 0)
 }
 
-fn takes_bytes(field: &ExpandedField<'_>) -> bool {
+pub(crate) fn takes_bytes(field: &ExpandedField<'_>) -> bool {
     matches!(field.kind, FieldKind::Dynamic)
         || field.operations().any(|operation| operation.rule.takes_bytes())
 }
 
-/// Counts the bits and fields of a segment and returns its shape.
-pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> StructShape<'p> {
-    let first = u32::from(root.is_some());
-    let map_bits = first + body.fields.iter().map(field_bits).sum::<u32>();
-    let mode = match body.fields.iter().any(is_conditional) {
+/// Returns how the bits of a segment's presence map are addressed.
+pub(crate) fn map_mode(body: &Body<'_>, map_bits: u32) -> MapMode {
+    match body.fields.iter().any(is_conditional) {
         _ if map_bits > WORD_BITS => MapMode::Wide(map_bits.div_ceil(WORD_BITS)),
         true => MapMode::Taken,
         false if map_bits <= NARROW_BITS => MapMode::Narrow,
         false => MapMode::Fixed,
-    };
-    StructShape {
-        name: String::new(),
-        doc: String::new(),
-        body,
-        members: Vec::new(),
-        depth: 0,
-        takes_bytes: map_bits > 0 || body.fields.iter().any(takes_bytes),
-        root,
-        map_bits,
-        mode,
-        presence: 0,
-        is_stored: false,
-        has_text: false,
     }
 }
 

@@ -33,19 +33,19 @@ impl<'p> Module<'p> {
             (true, false) => "let arena: &'m [u8] = &[];\n",
             (false, _) => "",
         };
-        let (head, parameter) = match shape.root.is_some() {
-            true => (format!("impl {}", shape.name), ""),
-            false => (format!("impl rt::ShowTags for {}", shape.name), "arena: &'m [u8], "),
+        let (of, name, parameter) = match shape.root.is_some() {
+            true => ("", "visit_tags", ""),
+            false => ("rt::ShowTags for ", "show_tags", "arena: &'m [u8], "),
         };
-        let name = if shape.root.is_some() { "visit_tags" } else { "show_tags" };
         format!(
-            "{head} {{
+            "impl {of}{} {{
                 #[allow(unused_variables, clippy::collapsible_if)]
                 #[inline]
                 fn {name}<'m, V: rt::VisitTags<'m>>(&'m self, {parameter}visitor: &mut V) {{
                     {arena}{shows}
                 }}
-            }}\n"
+            }}\n",
+            shape.name
         )
     }
 
