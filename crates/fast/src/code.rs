@@ -54,9 +54,9 @@ pub enum Code {
     R6,
     /// A presence map is longer than it need be.
     R7,
-    /// An integer is longer than necessary.
+    /// A presence map has bits that its segment does not use.
     R8,
-    /// A presence map is longer than necessary.
+    /// A string has more leading zeros than necessary.
     R9,
 }
 

@@ -4,146 +4,104 @@ use crate::code::Code;
 use crate::program::{FieldRef, Program};
 use std::fmt;
 
-/// Kind of an error. [`FastErrorKind::code`] returns the specification's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum FastErrorKind {
-    /// D1: the application's value has another type than the field.
-    ApplicationType,
-    /// D2: integer outside the field's type.
-    IntegerRange,
-    /// D3: a decimal with individual operators cannot carry the value.
-    DecimalNotEncodable,
-    /// D4: the previous value has another type than the field.
-    PreviousValueType,
-    /// D5: a mandatory field is absent, its previous value is undefined, and it has no initial
-    /// value.
-    NoInitialValue,
-    /// D6: a mandatory field is absent and its previous value is empty.
-    EmptyPreviousValue,
-    /// D7: the subtraction length exceeds the base value, or a tail has an empty previous value.
-    SubtractionLength,
-    /// D9: the stream has a template id that is not in the set.
-    UnknownTemplate,
-    /// D11: a string does not follow the rules of its type (on encoding).
-    StringSyntax,
-    /// D12: a block or message length of zero.
-    ZeroBlockLength,
-    /// R1: exponent outside -63 to 63, or mantissa outside int64.
-    DecimalRange,
-    /// R2: a unicode string is not UTF-8.
-    InvalidUtf8,
-    /// R3: a character outside ASCII in an ascii string.
-    NotAscii,
-    /// R4: the result of a delta does not fit the integer type.
-    IntegerConversion,
-    /// R6: an integer is longer than necessary.
-    OverlongInteger,
-    /// R7: a presence map is longer than necessary.
-    OverlongPresenceMap,
-    /// R8: presence-map bits are set that the template does not use.
-    PresenceMapBits,
-    /// R9: an ascii string has more leading zeros than necessary.
-    OverlongString,
-    /// The message ends before the field does.
-    Truncated,
-    /// The application did not set a mandatory field.
-    MissingValue,
-    /// More entries than [`Limits::entries_max`](crate::Limits) or `entries_total_max`.
-    TooManyEntries,
-    /// A string longer than [`Limits::string_max`](crate::Limits).
-    StringTooLong,
-    /// Dynamic references nest deeper than [`Limits::nesting_max`](crate::Limits), or dynamic references,
-    /// groups and sequences together nest deeper than [`Limits::DEPTH_MAX`](crate::Limits::DEPTH_MAX).
-    NestingTooDeep,
-    /// The message needs more memory than [`Limits::message_bytes_max`](crate::Limits), or more bytes
-    /// of a stream than [`Limits::stream_bytes_max`](crate::Limits).
-    MessageTooLarge,
-    /// The encoded message is longer than the packet may be.
-    PacketTooSmall,
-    /// An earlier message of this packet failed; the decoder needs a reset.
-    NeedsReset,
-    /// The record being built has no such field. A misuse of the API; input bytes never cause it.
-    UnknownField,
-    /// Builder calls are out of order: nothing was begun, or something was not ended. A misuse of
-    /// the API; input bytes never cause it.
-    BuilderOrder,
-    /// The message belongs to another program than the encoder. A misuse of the API; input bytes
-    /// never cause it.
-    ForeignMessage,
-    /// The template has no id, so it cannot be used for a message of its own.
-    TemplateWithoutId,
-    /// The program was compiled with a projection: it lacks fields that building or encoding needs.
-    ProjectedProgram,
+/// Defines [`FastErrorKind`]: each kind with its code, if the specification has one, and its text.
+macro_rules! error_kinds {
+    ($($(#[$doc:meta])+ $kind:ident $(($code:ident))?: $text:literal,)+) => {
+        /// Kind of an error. [`FastErrorKind::code`] returns the specification's code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum FastErrorKind {
+            $($(#[$doc])+ $kind,)+
+        }
+
+        impl FastErrorKind {
+            /// Returns the code of FAST 1.1 Appendix 4, or `None` for limits and misuse of the API.
+            pub const fn code(self) -> Option<Code> {
+                match self {
+                    $($(Self::$kind => Some(Code::$code),)?)+
+                    _ => None,
+                }
+            }
+
+            /// Returns a description of the error.
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $text,)+
+                }
+            }
+        }
+    };
 }
 
-impl FastErrorKind {
-    /// Returns the code of FAST 1.1 Appendix 4, or `None` for limits and misuse of the API.
-    pub const fn code(self) -> Option<Code> {
-        Some(match self {
-            Self::ApplicationType => Code::D1,
-            Self::IntegerRange => Code::D2,
-            Self::DecimalNotEncodable => Code::D3,
-            Self::PreviousValueType => Code::D4,
-            Self::NoInitialValue => Code::D5,
-            Self::EmptyPreviousValue => Code::D6,
-            Self::SubtractionLength => Code::D7,
-            Self::UnknownTemplate => Code::D9,
-            Self::StringSyntax => Code::D11,
-            Self::ZeroBlockLength => Code::D12,
-            Self::DecimalRange => Code::R1,
-            Self::InvalidUtf8 => Code::R2,
-            Self::NotAscii => Code::R3,
-            Self::IntegerConversion => Code::R4,
-            Self::OverlongInteger => Code::R6,
-            Self::OverlongPresenceMap => Code::R7,
-            Self::PresenceMapBits => Code::R8,
-            Self::OverlongString => Code::R9,
-            _ => return None,
-        })
-    }
-
-    /// Returns a description of the error.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::ApplicationType => "the value has another type than the field",
-            Self::IntegerRange => "integer outside the range of the field's type",
-            Self::DecimalNotEncodable => {
-                "the exponent and mantissa operators cannot carry the value"
-            }
-            Self::PreviousValueType => "the previous value has another type than the field",
-            Self::NoInitialValue => "absent, and there is neither a previous nor an initial value",
-            Self::EmptyPreviousValue => "absent, and the previous value is empty",
-            Self::SubtractionLength => "subtraction length does not fit the previous value",
-            Self::UnknownTemplate => "template id is not in the template set",
-            Self::StringSyntax => "string does not follow the rules of its type",
-            Self::ZeroBlockLength => "length is zero",
-            Self::DecimalRange => "exponent outside -63 to 63, or mantissa outside int64",
-            Self::InvalidUtf8 => "string is not UTF-8",
-            Self::NotAscii => "character outside ASCII",
-            Self::IntegerConversion => "previous value plus delta is outside the field's type",
-            Self::OverlongInteger => "integer is longer than needed",
-            Self::OverlongPresenceMap => "presence map is longer than needed",
-            Self::PresenceMapBits => "presence map has bits the template does not use",
-            Self::OverlongString => "string has more leading zeros than needed",
-            Self::Truncated => "the bytes end before the field does",
-            Self::MissingValue => "no value for a mandatory field",
-            Self::TooManyEntries => "more sequence entries than the limit allows",
-            Self::StringTooLong => "string or byte vector longer than the limit allows",
-            Self::NestingTooDeep => {
-                "references, groups and sequences nest deeper than the limit allows"
-            }
-            Self::MessageTooLarge => "the message needs more memory than the limit allows",
-            Self::PacketTooSmall => "the encoded message is longer than a packet may be",
-            Self::NeedsReset => "an earlier message of this packet failed; waiting for a reset",
-            Self::UnknownField => "the record has no such field",
-            Self::BuilderOrder => "nothing is begun here, or something is not ended",
-            Self::ForeignMessage => "the message was made for another compiled template set",
-            Self::TemplateWithoutId => "the template has no id, so it can only be referred to",
-            Self::ProjectedProgram => "the template set was compiled for some fields only",
-        }
-    }
+error_kinds! {
+    /// D1: the application's value has another type than the field.
+    ApplicationType(D1): "the value has another type than the field",
+    /// D2: integer outside the field's type.
+    IntegerRange(D2): "integer outside the range of the field's type",
+    /// D3: a decimal with individual operators cannot carry the value.
+    DecimalNotEncodable(D3): "the exponent and mantissa operators cannot carry the value",
+    /// D4: the previous value has another type than the field.
+    PreviousValueType(D4): "the previous value has another type than the field",
+    /// D5: a mandatory field is absent, its previous value is undefined, and it has no initial
+    /// value.
+    NoInitialValue(D5): "absent, and there is neither a previous nor an initial value",
+    /// D6: a mandatory field is absent and its previous value is empty.
+    EmptyPreviousValue(D6): "absent, and the previous value is empty",
+    /// D7: the subtraction length exceeds the base value, or a tail has an empty previous value.
+    SubtractionLength(D7): "subtraction length does not fit the previous value",
+    /// D9: the stream has a template id that is not in the set.
+    UnknownTemplate(D9): "template id is not in the template set",
+    /// D11: a string does not follow the rules of its type (on encoding).
+    StringSyntax(D11): "string does not follow the rules of its type",
+    /// D12: a block or message length of zero.
+    ZeroBlockLength(D12): "length is zero",
+    /// R1: exponent outside -63 to 63, or mantissa outside int64.
+    DecimalRange(R1): "exponent outside -63 to 63, or mantissa outside int64",
+    /// R2: a unicode string is not UTF-8.
+    InvalidUtf8(R2): "string is not UTF-8",
+    /// R3: a character outside ASCII in an ascii string.
+    NotAscii(R3): "character outside ASCII",
+    /// R4: the result of a delta does not fit the integer type.
+    IntegerConversion(R4): "previous value plus delta is outside the field's type",
+    /// R6: an integer is longer than necessary.
+    OverlongInteger(R6): "integer is longer than needed",
+    /// R7: a presence map is longer than necessary.
+    OverlongPresenceMap(R7): "presence map is longer than needed",
+    /// R8: presence-map bits are set that the template does not use.
+    PresenceMapBits(R8): "presence map has bits the template does not use",
+    /// R9: an ascii string has more leading zeros than necessary.
+    OverlongString(R9): "string has more leading zeros than needed",
+    /// The message ends before the field does.
+    Truncated: "the bytes end before the field does",
+    /// The application did not set a mandatory field.
+    MissingValue: "no value for a mandatory field",
+    /// More entries than [`Limits::entries_max`](crate::Limits) or `entries_total_max`.
+    TooManyEntries: "more sequence entries than the limit allows",
+    /// A string longer than [`Limits::string_max`](crate::Limits).
+    StringTooLong: "string or byte vector longer than the limit allows",
+    /// Dynamic references nest deeper than [`Limits::nesting_max`](crate::Limits), or dynamic references,
+    /// groups and sequences together nest deeper than [`Limits::DEPTH_MAX`](crate::Limits::DEPTH_MAX).
+    NestingTooDeep: "references, groups and sequences nest deeper than the limit allows",
+    /// The message needs more memory than [`Limits::message_bytes_max`](crate::Limits), or more bytes
+    /// of a stream than [`Limits::stream_bytes_max`](crate::Limits).
+    MessageTooLarge: "the message needs more memory than the limit allows",
+    /// The encoded message is longer than the packet may be.
+    PacketTooSmall: "the encoded message is longer than a packet may be",
+    /// An earlier message of this packet failed; the decoder needs a reset.
+    NeedsReset: "an earlier message of this packet failed; waiting for a reset",
+    /// The record being built has no such field. A misuse of the API; input bytes never cause it.
+    UnknownField: "the record has no such field",
+    /// Builder calls are out of order: nothing was begun, or something was not ended. A misuse of
+    /// the API; input bytes never cause it.
+    BuilderOrder: "nothing is begun here, or something is not ended",
+    /// The message belongs to another program than the encoder. A misuse of the API; input bytes
+    /// never cause it.
+    ForeignMessage: "the message was made for another compiled template set",
+    /// The template has no id, so it cannot be used for a message of its own.
+    TemplateWithoutId: "the template has no id, so it can only be referred to",
+    /// The program was compiled with a projection: it lacks fields that building or encoding needs.
+    ProjectedProgram: "the template set was compiled for some fields only",
 }
 
 /// An error with its position: 16 bytes, without strings. [`FastError::describe`] adds names.
