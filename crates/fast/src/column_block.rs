@@ -173,10 +173,7 @@ impl ColumnBlock {
     pub fn push(&mut self, record: &Record<'_>) {
         assert_eq!(record.segment(), self.segment, "the record is of another segment");
         assert!(!self.is_full(), "there is no room for the record");
-        let stride = self.stride;
-        self.make_room();
-        self.words[self.len * stride..][..stride].copy_from_slice(record.words_of(stride));
-        self.len += 1;
+        self.append(record.words_of(self.stride), 1);
         if record.has_long_strings() {
             self.take_strings(|row| record.bytes_of_word(row));
         }
@@ -195,10 +192,7 @@ impl ColumnBlock {
                 self.push(&entry);
             }
         } else {
-            let words = &entries.words()[from * stride..(from + count) * stride];
-            self.make_room();
-            self.words[self.len * stride..][..words.len()].copy_from_slice(words);
-            self.len += count;
+            self.append(&entries.words()[from * stride..(from + count) * stride], count);
         }
         count
     }
@@ -209,11 +203,17 @@ impl ColumnBlock {
     /// If the block is full.
     pub fn push_absent(&mut self) {
         assert!(!self.is_full(), "the block is full");
-        let stride = self.stride;
         self.make_room();
-        self.words[self.len * stride..][..stride].fill([0; 8]);
+        self.words[self.len * self.stride..][..self.stride].fill([0; 8]);
         self.absent |= 1 << self.len;
         self.len += 1;
+    }
+
+    #[inline(always)]
+    fn append(&mut self, words: &[Word], records: usize) {
+        self.make_room();
+        self.words[self.len * self.stride..][..words.len()].copy_from_slice(words);
+        self.len += records;
     }
 
     fn make_room(&mut self) {
@@ -289,7 +289,7 @@ impl ColumnBlock {
         &self,
         slot: &Slot<K>,
     ) -> impl ExactSizeIterator<Item = K::Number> + use<'_, K> {
-        self.pairs(slot, 1).map(K::of)
+        self.pairs(slot, 1).map(|words| K::of(|index| words[index]))
     }
 
     /// Returns a sequence's number of entries in each record; undefined where the sequence is

@@ -69,42 +69,17 @@ mod sealed {
         fn load<'m>(record: &Record<'m>, at: usize, entries: SegmentRef) -> Self::Value<'m>;
     }
 
-    pub trait Number: Kind {
+    /// A kind whose values are numbers.
+    pub trait Number {
         type Number;
-        /// Converts a field's words to its number; only decimals use the second word.
-        fn of(words: [u64; 2]) -> Self::Number;
+        fn holds(field: &FieldLayout) -> bool;
+        /// Converts a field's words to its number; only decimals have a second word.
+        fn of(word: impl Fn(usize) -> u64) -> Self::Number;
     }
 }
 
 impl sealed::Number for UInt {
     type Number = u64;
-
-    #[inline(always)]
-    fn of([word, _]: [u64; 2]) -> u64 {
-        word
-    }
-}
-
-impl sealed::Number for Int {
-    type Number = i64;
-
-    #[inline(always)]
-    fn of([word, _]: [u64; 2]) -> i64 {
-        word as i64
-    }
-}
-
-impl sealed::Number for Scaled {
-    type Number = Decimal;
-
-    #[inline(always)]
-    fn of([exponent, mantissa]: [u64; 2]) -> Decimal {
-        Decimal { exponent: exponent as i32, mantissa: mantissa as i64 }
-    }
-}
-
-impl sealed::Kind for UInt {
-    type Value<'m> = u64;
 
     fn holds(field: &FieldLayout) -> bool {
         use FieldType::{Boolean, Enum, Set, UInt};
@@ -112,34 +87,47 @@ impl sealed::Kind for UInt {
     }
 
     #[inline(always)]
-    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> u64 {
-        record.word(at)
+    fn of(word: impl Fn(usize) -> u64) -> u64 {
+        word(0)
     }
 }
 
-impl sealed::Kind for Int {
-    type Value<'m> = i64;
+impl sealed::Number for Int {
+    type Number = i64;
 
     fn holds(field: &FieldLayout) -> bool {
         matches!(field.field_type, Some(FieldType::Int(_) | FieldType::Timestamp(_)))
     }
 
     #[inline(always)]
-    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> i64 {
-        record.word(at) as i64
+    fn of(word: impl Fn(usize) -> u64) -> i64 {
+        word(0) as i64
     }
 }
 
-impl sealed::Kind for Scaled {
-    type Value<'m> = Decimal;
+impl sealed::Number for Scaled {
+    type Number = Decimal;
 
     fn holds(field: &FieldLayout) -> bool {
         matches!(field.field_type, Some(FieldType::Decimal))
     }
 
     #[inline(always)]
-    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> Decimal {
-        Decimal { exponent: record.word(at) as i32, mantissa: record.word(at + 1) as i64 }
+    fn of(word: impl Fn(usize) -> u64) -> Decimal {
+        Decimal { exponent: word(0) as i32, mantissa: word(1) as i64 }
+    }
+}
+
+impl<K: sealed::Number> sealed::Kind for K {
+    type Value<'m> = K::Number;
+
+    fn holds(field: &FieldLayout) -> bool {
+        K::holds(field)
+    }
+
+    #[inline(always)]
+    fn load(record: &Record<'_>, at: usize, _entries: SegmentRef) -> K::Number {
+        K::of(|index| record.word(at + index))
     }
 }
 
@@ -247,8 +235,7 @@ impl<'m> Record<'m> {
     pub fn read_number<K: NumberKind>(&self, slot: &Slot<K>) -> Option<K::Number> {
         assert_eq!(self.segment(), slot.segment, "the slot belongs to another segment");
         let is_present = self.word(slot.presence_at as usize) & slot.presence != 0;
-        // Every record is followed by padding, so the second word exists.
-        is_present.then(|| K::of([slot.at(), slot.at() + 1].map(|at| self.word(at))))
+        is_present.then(|| K::of(|index| self.word(slot.at() + index)))
     }
 }
 
@@ -401,19 +388,19 @@ impl<'m> GroupedRecord<'m> {
     #[inline(always)]
     pub fn number<K: NumberKind>(&self, slot: &GroupedSlot<K>) -> K::Number {
         debug_assert_eq!(self.group, SlotGroup::of(&slot.0), "the slot belongs to another group");
-        K::of([self.word(slot.0.at), self.word(slot.0.at + 1)])
+        K::of(|index| self.word(slot.0.at() + index))
     }
 
     #[inline(always)]
-    fn word(&self, at: u32) -> u64 {
-        u64::from_le_bytes(self.words[at as usize % LANES_MAX])
+    fn word(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.words[at % LANES_MAX])
     }
 
     /// Returns the text's character if it has exactly one; undefined if the field is absent.
     #[inline(always)]
     pub fn character(&self, slot: &GroupedSlot<Text>) -> Option<u8> {
         debug_assert_eq!(self.group, SlotGroup::of(&slot.0), "the slot belongs to another group");
-        let [character, .., len] = self.word(slot.0.at).to_le_bytes();
+        let [character, .., len] = self.word(slot.0.at()).to_le_bytes();
         (len == 1).then_some(character)
     }
 }
