@@ -87,13 +87,9 @@ impl TemplateSet {
             template.reset = true;
             return self;
         }
-        let index = self.templates.len();
-        let name = Name::local("Reset");
-        self.ids.insert(id, index);
-        self.names.entry(name.local.clone()).or_default().push(index);
-        self.bottom_up.push(index);
+        self.bottom_up.push(self.templates.len());
         self.templates.push(Template {
-            name,
+            name: Name::local("Reset"),
             id: Some(id),
             application_type: None,
             reset: true,
@@ -101,7 +97,7 @@ impl TemplateSet {
             attributes: Vec::new(),
             location: Location::default(),
         });
-        self
+        Self::index(self.templates, self.bottom_up)
     }
 
     /// Returns all templates in file order.

@@ -5,7 +5,7 @@ use super::layers::{ElementHeader, Layers};
 use super::operator::{OPERATORS, OperatorPlace, no_operator};
 use super::scope::{Definitions, ElementScope};
 use super::source::quote;
-use super::state::{TemplateLookup, TemplateReader};
+use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{
     EntryPart, FieldType, GroupInstruction, Instruction, Length, Name, Width,
@@ -96,19 +96,23 @@ impl TemplateReader<'_> {
             return Some(Instruction::DynamicRef(location));
         };
         let ns = self.attribute(node, "templateNs").unwrap_or(scope.template_ns);
-        let (lookup, looked_at) = self.templates.find(ns, name);
-        self.visit(looked_at);
-        match lookup {
-            TemplateLookup::One(index) => return Some(Instruction::StaticRef(index, location)),
-            TemplateLookup::Several => {
-                let message = format!("several templates have the name {}", quote(name));
-                let help = "give the template referred to a name of its own";
-                self.error(Code::S1, node, message, help);
+        let named = self.templates.get(name).map_or(&[][..], Vec::as_slice);
+        self.visit(named.len().max(1));
+        let mut exact = named.iter().filter(|(own, _)| **own == *ns).map(|&(_, index)| index);
+        match (exact.next(), exact.next(), named) {
+            // Some files are careless with namespaces, so a local name that is unique is enough.
+            (Some(index), None, _) | (None, None, &[(_, index)]) => {
+                return Some(Instruction::StaticRef(index, location));
             }
-            TemplateLookup::None => {
+            (_, _, []) => {
                 let message = format!("no template has the name {}", quote(name));
                 let help = "check the name, or add the template to the file";
                 self.error(Code::D8, node, message, help);
+            }
+            _ => {
+                let message = format!("several templates have the name {}", quote(name));
+                let help = "give the template referred to a name of its own";
+                self.error(Code::S1, node, message, help);
             }
         }
         None

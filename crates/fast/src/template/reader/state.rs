@@ -16,7 +16,8 @@ use std::sync::Arc;
 pub(super) struct TemplateReader<'a> {
     pub(super) limits: &'a ParseLimits,
     pub(super) errors: ErrorList,
-    pub(super) templates: TemplateNames,
+    /// Namespaces and indexes of all templates of the file, by local name.
+    pub(super) templates: HashMap<Box<str>, Vec<(Box<str>, usize)>>,
     /// Enumerations read so far, by their `enum` or `set` element.
     pub(super) enumerations: HashMap<NodeId, Arc<Enumeration>>,
     /// Namespace of the root element: treated as FAST's, whatever it is.
@@ -40,7 +41,7 @@ impl<'a> TemplateReader<'a> {
         Self {
             limits,
             errors: ErrorList::new(limits.errors_max),
-            templates: TemplateNames::default(),
+            templates: HashMap::new(),
             enumerations: HashMap::new(),
             root_ns: root_ns.to_owned(),
             source,
@@ -161,39 +162,5 @@ impl<'a> TemplateReader<'a> {
         } else {
             Name::default()
         }
-    }
-}
-
-/// Templates of the file by name, collected before any body is read.
-#[derive(Default)]
-pub(super) struct TemplateNames {
-    /// Namespaces and indexes of templates, by local name.
-    local: HashMap<Box<str>, Vec<(Box<str>, usize)>>,
-}
-
-/// Result of looking up a template name.
-#[derive(Clone, Copy)]
-pub(super) enum TemplateLookup {
-    One(usize),
-    Several,
-    None,
-}
-
-impl TemplateNames {
-    pub(super) fn insert(&mut self, name: &Name, index: usize) {
-        self.local.entry(name.local.clone()).or_default().push((name.ns.clone(), index));
-    }
-
-    /// Finds a template by name and namespace. Because some files are careless with namespaces, a
-    /// local name is enough if only one template has it. The second value is the number of
-    /// templates visited.
-    pub(super) fn find(&self, ns: &str, local: &str) -> (TemplateLookup, usize) {
-        let Some(named) = self.local.get(local) else { return (TemplateLookup::None, 1) };
-        let mut exact = named.iter().filter(|(own, _)| **own == *ns).map(|&(_, index)| index);
-        let lookup = match (exact.next(), exact.next(), named.as_slice()) {
-            (Some(index), None, _) | (None, None, &[(_, index)]) => TemplateLookup::One(index),
-            _ => TemplateLookup::Several,
-        };
-        (lookup, named.len())
     }
 }

@@ -57,7 +57,8 @@ impl TemplateReader<'_> {
         };
         let names: Vec<Name> = nodes.iter().map(|node| self.template_name(*node, &scope)).collect();
         for (index, name) in names.iter().enumerate() {
-            self.templates.insert(name, index);
+            let named = self.templates.entry(name.local.clone()).or_default();
+            named.push((name.ns.clone(), index));
         }
         self.check_visits(root);
         let mut templates = Vec::with_capacity(nodes.len());
