@@ -281,19 +281,19 @@ impl<'p> FieldScene<'_, 'p> {
                 false => String::new(),
             };
         }
+        let check = self.check_type(operation, bit);
         if operation.rule.silent == SilentValue::Absent {
-            // Nothing happens if the bit is 0; otherwise the value is read like one without an
-            // operator.
-            let none = Operation { rule: OperatorRule::PLAIN, initial: None, ..*operation };
-            let (expression, cast) = self.value(field_type, &none, true, bit);
+            let rule = OperatorRule { silent: SilentValue::Never, ..operation.rule };
+            let sent = Operation { rule, ..*operation };
+            let (expression, cast) = self.value(field_type, &sent, true, bit);
+            let absent = self.leave(operation) + &self.absent(member);
             return format!(
-                "if {} {{ rt::seldom(); {} }} {}\n",
+                "{check}if {} {{ rt::seldom(); {} }} {}\n",
                 self.test(bit),
                 self.store(member, &expression, cast),
-                or_else(&self.absent(member))
+                or_else(&absent)
             );
         }
-        let check = self.check_type(operation, bit);
         let (expression, cast) = self.value(field_type, operation, is_optional, bit);
         check + &self.store(member, &expression, cast)
     }
@@ -566,7 +566,7 @@ fn or_else(text: &str) -> String {
 }
 
 /// Returns the type that an exponent is read as. Checking the exponent's range (R1) includes the
-/// range of int32, unless the value is copied or added to.
+/// range of int32, unless it is a constant, copied or added to.
 fn exponent_type(exponent: &Operation<'_>) -> IntegerShape {
     match exponent.rule.uses_dictionary() || exponent.rule.is_constant() {
         true => IntegerShape::EXPONENT,

@@ -10,7 +10,7 @@ use crate::module::Module;
 use crate::operation::{
     charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
-use crate::shape::{Root, StructMember, StructShape, map_bits};
+use crate::shape::{Root, StructMember, StructShape};
 use tickwire_fast::rt::expanded::{FieldKind, Operation, SilentValue, StreamContent};
 use tickwire_fast::template::{FieldType, Value};
 
@@ -161,7 +161,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let is_certain = |member: &StructMember<'_>| match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
                 let is_narrow = IntegerShape::of(field_type).is_some_and(|kind| kind.bits() < 64);
-                operation.rule.is_constant() || is_narrow && !operation.rule.adds()
+                operation.rule.is_constant() || is_narrow && !operation.rule.has_base()
             }
             _ => false,
         };
@@ -344,7 +344,7 @@ impl<'p> EncodePrinter<'_, 'p> {
             SilentValue::Previous => follows("rt::same"),
             SilentValue::Next => follows(&kind.next()),
         };
-        if operation.rule.adds() {
+        if operation.rule.has_base() {
             let difference = |value: &str| {
                 format!(
                     "let base = state.base::<Unknown>({slot}, {base})?; \
@@ -396,7 +396,7 @@ impl<'p> EncodePrinter<'_, 'p> {
             )),
         };
         let check = check_exponent(ident, is_optional);
-        if operation.rule.adds() {
+        if operation.rule.has_base() {
             let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
             let difference = |value: &str| {
                 format!(
@@ -432,32 +432,31 @@ impl<'p> EncodePrinter<'_, 'p> {
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
         let (value, maybe) = values(ident, is_optional);
         let before = self.foreign(operation);
-        let sends = match (operation.rule.silent, operation.rule.stream) {
-            (SilentValue::Never, _) => None,
-            (SilentValue::Absent, _) => Some(Sends::Given(value.clone())),
+        let sends = match operation.rule.silent {
+            SilentValue::Never => None,
+            SilentValue::Absent => Some(Sends::Given(value.clone())),
             // A short string fits one word: comparing words compares strings.
-            (SilentValue::Initial, _) if is_short(operation) => Some(Sends::If(format!(
+            SilentValue::Initial if is_short(operation) => Some(Sends::If(format!(
                 "!{maybe}.is_some_and(|text| text.is_short_text({}))",
                 initial_text(operation)
             ))),
-            (SilentValue::Initial, _) => Some(Sends::If(format!(
+            SilentValue::Initial => Some(Sends::If(format!(
                 "{maybe}.as_ref().map(|text| text.bytes(arena)) != {given}"
             ))),
-            (_, StreamContent::Difference | StreamContent::End) => {
-                Some(Sends::If(format!("state.sends_tail({slot}, {maybe}, {given}, arena)")))
-            }
-            _ if !is_given || is_short(operation) => {
+            // Strings have no increment (S2).
+            SilentValue::Previous | SilentValue::Next => Some(if operation.rule.has_base() {
+                Sends::If(format!("state.sends_tail({slot}, {maybe}, {given}, arena)"))
+            } else if !is_given || is_short(operation) {
                 let given = option(is_given.then(|| initial_text(operation)));
                 let sends = format!("state.sends_copy_short({slot}, {maybe}, {given}, arena)");
-                Some(self.checked(operation, &sends))
-            }
-            _ => {
+                self.checked(operation, &sends)
+            } else {
                 let sends = format!("state.sends_copy_text({slot}, {maybe}, {given}, arena)");
-                Some(self.checked(operation, &sends))
-            }
+                self.checked(operation, &sends)
+            }),
         };
         match operation.rule.stream {
-            StreamContent::End => {
+            StreamContent::Tail => {
                 let mut step = EncodeStep::of(before, sends, &value, is_optional, |value| {
                     format!(
                         "let base = state.tail_base({slot}, {base}); \
@@ -467,15 +466,13 @@ impl<'p> EncodePrinter<'_, 'p> {
                 step.write.push_str(&format!("state.keep_encoded({slot}, {maybe}, arena);\n"));
                 step
             }
-            StreamContent::Difference => {
-                EncodeStep::of(before, sends, &value, is_optional, |value| {
-                    format!(
-                        "let base = state.text_base({slot}, {base})?; \
+            StreamContent::Delta => EncodeStep::of(before, sends, &value, is_optional, |value| {
+                format!(
+                    "let base = state.text_base({slot}, {base})?; \
                          o.text_delta({value}.bytes(arena), base, {charset}, {is_optional}, x)?; \
                          state.keep_encoded({slot}, Some({value}), arena);"
-                    )
-                })
-            }
+                )
+            }),
             StreamContent::Constant | StreamContent::Value => EncodeStep::of(
                 String::new(),
                 sends,
@@ -506,7 +503,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let mantissa_value = format!("m.{ident}.mantissa as u64");
         let mut second = self.part(mantissa, IntegerShape::MANTISSA, false, &mantissa_value);
         // A mantissa without a bit of its own is written together with the exponent.
-        if is_optional && map_bits(mantissa) == 0 {
+        if is_optional && !mantissa.rule.has_map_bit() {
             let before = std::mem::take(&mut second.before);
             second.write = format!("if m.{ident}().is_some() {{ {before}{} }}\n", second.write);
         }
@@ -618,7 +615,7 @@ fn check_exponent(ident: &str, is_optional: bool) -> String {
 }
 
 fn is_parts(member: &StructMember<'_>) -> bool {
-    matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa) > 0)
+    matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if mantissa.rule.has_map_bit())
 }
 
 /// True if the initial value of a string fits one word.

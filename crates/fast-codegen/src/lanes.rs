@@ -203,7 +203,7 @@ impl<'p> Module<'p> {
         }
         let bit = 1_u32.checked_shl(lane as u32)?;
         let keep = format!("state.assign::<Unknown>({}, {word});\n", self.slots[slot].name);
-        if operation.rule.stream == StreamContent::Difference {
+        if operation.rule.stream == StreamContent::Delta {
             to.keep.push_str(&format!("if assigned & {bit:#x} != 0 {{ {keep} }}\n"));
         } else {
             to.carried |= bit;

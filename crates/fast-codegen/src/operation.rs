@@ -101,8 +101,8 @@ impl FieldScene<'_, '_> {
         let sent = if rule.is_constant() { &initial } else { &parts.sent };
         let silent = match rule.silent {
             SilentValue::Never => return sent.clone(),
-            SilentValue::Absent => "None",
-            SilentValue::Initial => &initial,
+            SilentValue::Absent => &nothing(&self.leave(operation)),
+            SilentValue::Initial => &format!("{}{initial}", self.leave(operation)),
             SilentValue::Previous | SilentValue::Next => &parts.derived,
         };
         format!("if {} {{ {sent} }} else {{ {silent} }}", self.test(bit))
@@ -170,11 +170,11 @@ impl FieldScene<'_, '_> {
         let read = kind.read(operation.rule.silent, is_optional);
         let sent = match operation.rule.stream {
             StreamContent::Constant => String::new(),
-            StreamContent::Value if operation.rule.follows() => {
+            StreamContent::Value if operation.rule.derives_from_previous() => {
                 format!("let value = {read}; state.assign{or_empty}::<{past}>({slot}, value)")
             }
             StreamContent::Value => read,
-            StreamContent::Difference | StreamContent::End => {
+            StreamContent::Delta | StreamContent::Tail => {
                 let read = format!("c.delta::<{is_optional}>(x)?{or_fail}");
                 let added =
                     format!("state.added::<{past}>({slot}, {base}, delta, {})?", kind.add());
@@ -243,12 +243,12 @@ impl FieldScene<'_, '_> {
             )
         };
         let sent = match operation.rule.stream {
-            StreamContent::Value if operation.rule.follows() => {
+            StreamContent::Value if operation.rule.derives_from_previous() => {
                 format!("let text = {read}; state.assign_text{or_empty}::<{past}>({slot}, text, x)")
             }
             StreamContent::Constant | StreamContent::Value => read,
-            StreamContent::Difference => changed("delta"),
-            StreamContent::End => changed("tail"),
+            StreamContent::Delta => changed("delta"),
+            StreamContent::Tail => changed("tail"),
         };
         let initial = initial_text(operation);
         self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial, derived })
@@ -264,11 +264,11 @@ impl FieldScene<'_, '_> {
         let (or_empty, or_fail) = suffixes(is_optional);
         let read = format!("c.decimal::<{is_optional}>(x)?{or_fail}");
         let sent = match operation.rule.stream {
-            StreamContent::Value if operation.rule.follows() => {
+            StreamContent::Value if operation.rule.derives_from_previous() => {
                 format!("let value = {read}; state.assign_decimal{or_empty}({slot}, value)")
             }
             StreamContent::Constant | StreamContent::Value => read,
-            StreamContent::Difference | StreamContent::End => {
+            StreamContent::Delta | StreamContent::Tail => {
                 format!(
                     "state.delta_decimal::<{is_optional}, _>({slot}, {base}, &mut c, x)?{or_fail}"
                 )

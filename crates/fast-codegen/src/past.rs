@@ -85,7 +85,7 @@ fn has_forms(field: &ExpandedField<'_>) -> bool {
         FieldKind::Scalar { operation, .. } => {
             let is_given = match operation.values() {
                 ValueKind::Scaled => false,
-                ValueKind::Text => operation.rule.has_map_bit(),
+                ValueKind::Text => operation.rule.derives_from_previous(),
                 ValueKind::Integer => true,
             };
             is_given && operation.entry.is_some()
@@ -102,7 +102,7 @@ fn has_fresh_form(field: &ExpandedField<'_>) -> bool {
     let FieldKind::Scalar { operation, .. } = &field.kind else { return true };
     match operation.values() {
         ValueKind::Scaled => operation.entry.is_none(),
-        ValueKind::Text => !operation.rule.adds(),
+        ValueKind::Text => !operation.rule.has_base(),
         ValueKind::Integer => true,
     }
 }

@@ -165,7 +165,7 @@ pub(crate) fn field_bits(field: &ExpandedField<'_>) -> u32 {
 /// True if a field's value determines which bits follow.
 fn is_conditional(field: &ExpandedField<'_>) -> bool {
     matches!(&field.kind, FieldKind::Parts { mantissa, .. }
-        if field.is_optional && map_bits(mantissa) > 0)
+        if field.is_optional && mantissa.rule.has_map_bit())
 }
 
 pub(crate) fn takes_bytes(field: &ExpandedField<'_>) -> bool {

@@ -32,8 +32,8 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         match op.rule.stream {
             StreamContent::Constant => Ok(self.scaled_initial(op)),
             StreamContent::Value => self.scaled_received(op),
-            // Nor tail.
-            StreamContent::Difference | StreamContent::End => self.scaled_delta(op),
+            // Decimals have no tail (S2).
+            StreamContent::Delta | StreamContent::Tail => self.scaled_delta(op),
         }
     }
 
@@ -57,7 +57,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     fn scaled_received(&mut self, op: &Op) -> Result<Option<MantissaAndExponent>, FastErrorKind> {
         let value = self.scaled_on_wire(op)?;
         match value {
-            _ if !op.rule.follows() => {}
+            _ if !op.rule.derives_from_previous() => {}
             Some((m, e)) => self.dictionary.set_decimal::<JOURNAL>(op.entry, m, e),
             None => self.dictionary.set_empty::<JOURNAL>(op.entry),
         }

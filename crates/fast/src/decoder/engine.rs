@@ -410,8 +410,8 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             return Ok(());
         }
         Err(match (op.rule.stream, state) {
-            (StreamContent::End, EntryState::Empty) => FastErrorKind::SubtractionLength,
-            (StreamContent::End, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
+            (StreamContent::Tail, EntryState::Empty) => FastErrorKind::SubtractionLength,
+            (StreamContent::Tail, _) | (_, EntryState::Empty) => FastErrorKind::EmptyPreviousValue,
             _ => FastErrorKind::NoInitialValue,
         })
     }

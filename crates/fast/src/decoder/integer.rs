@@ -270,12 +270,16 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         match (op.rule.stream, op.optional) {
             (StreamContent::Constant, _) => Ok(Some(self.initial(op).word)),
-            (StreamContent::Value, false) if op.rule.follows() => self.received::<T, false>(op),
-            (StreamContent::Value, true) if op.rule.follows() => self.received::<T, true>(op),
+            (StreamContent::Value, false) if op.rule.derives_from_previous() => {
+                self.received::<T, false>(op)
+            }
+            (StreamContent::Value, true) if op.rule.derives_from_previous() => {
+                self.received::<T, true>(op)
+            }
             (StreamContent::Value, false) => self.none::<T, false>(op),
             (StreamContent::Value, true) => self.none::<T, true>(op),
-            (StreamContent::Difference | StreamContent::End, false) => self.delta::<T, false>(op),
-            (StreamContent::Difference | StreamContent::End, true) => self.delta::<T, true>(op),
+            (StreamContent::Delta | StreamContent::Tail, false) => self.delta::<T, false>(op),
+            (StreamContent::Delta | StreamContent::Tail, true) => self.delta::<T, true>(op),
         }
     }
 }

@@ -146,7 +146,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(initial.given)
     }
 
-    /// Decodes copy and tail without a value in the stream.
+    /// Decodes the previous value.
     #[inline(always)]
     fn previous_text(&mut self, op: &Op, base: usize) -> Result<bool, FastErrorKind> {
         let state = self.dictionary.state(op.entry);
@@ -180,7 +180,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         Ok(false)
     }
 
-    /// Decodes unicode strings and byte vectors with any operator, and ascii delta and tail.
+    /// Decodes a string or byte vector by its rule.
     /// Returns whether the field is present.
     pub(super) fn any_text(
         &mut self,
@@ -199,9 +199,9 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         match op.rule.stream {
             StreamContent::Constant => self.initial_text(op, base),
-            StreamContent::Value => self.text_on_wire(op, base, op.rule.follows()),
-            StreamContent::Difference => self.text_delta(op, base),
-            StreamContent::End => self.tail(op, base),
+            StreamContent::Value => self.text_on_wire(op, base, op.rule.derives_from_previous()),
+            StreamContent::Delta => self.text_delta(op, base),
+            StreamContent::Tail => self.tail(op, base),
         }
     }
 

@@ -38,11 +38,18 @@ impl EncoderEngine<'_> {
         }
     }
 
-    /// Writes a value by what the stream has for it.
+    /// Writes a value to the stream, and assigns it to the entry if the field has one.
     fn scaled_in_stream(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
         match op.rule.stream {
-            StreamContent::Constant | StreamContent::Value => self.scaled_on_wire(op, value),
-            StreamContent::Difference | StreamContent::End => self.scaled_delta(op, value),
+            StreamContent::Constant => Ok(()),
+            StreamContent::Value => {
+                self.scaled_on_wire(op, value)?;
+                if op.rule.derives_from_previous() {
+                    self.set_scaled(op, value);
+                }
+                Ok(())
+            }
+            StreamContent::Delta | StreamContent::Tail => self.scaled_delta(op, value),
         }
     }
 
@@ -98,7 +105,7 @@ impl EncoderEngine<'_> {
         let follows = !self.take_replace() && self.scaled_follows(op, value);
         map.push(self.out, !follows);
         if !follows {
-            self.scaled_in_stream(op, value)?;
+            return self.scaled_in_stream(op, value);
         }
         self.set_scaled(op, value);
         Ok(())

@@ -79,7 +79,8 @@ impl EncoderEngine<'_> {
         self.in_stream::<T>(op, value)
     }
 
-    /// Encodes copy and increment: nothing is sent if the decoder derives the value.
+    /// Encodes a field whose silent value is the previous one or the next: nothing is sent if the decoder
+    /// derives the value.
     ///
     /// Spec: FAST 1.1 §6.3.5, §6.3.6.
     #[inline(always)]
@@ -90,20 +91,24 @@ impl EncoderEngine<'_> {
         value: Option<u64>,
     ) -> Result<(), FastErrorKind> {
         let state = self.dictionary.state(op.entry);
-        let is_copy = op.rule.silent == SilentValue::Previous;
+        let is_copy = op.rule.silent != SilentValue::Next;
         let follows = !self.take_replace() && self.follows::<T>(op, state, is_copy, value);
         map.push(self.out, !follows);
-        if follows && is_copy && state == EntryState::Assigned {
-            return Ok(());
-        }
         if !follows {
-            self.in_stream::<T>(op, value)?;
+            return self.in_stream::<T>(op, value);
         }
+        if !is_copy || state != EntryState::Assigned {
+            self.assign(op, value);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn assign(&mut self, op: &Op, value: Option<u64>) {
         match value {
             Some(value) => self.dictionary.set_integer::<true>(op.entry, value),
             None => self.dictionary.set_empty::<true>(op.entry),
         }
-        Ok(())
     }
 
     /// True if the decoder derives the value without anything in the stream.
@@ -188,7 +193,7 @@ impl EncoderEngine<'_> {
         }
     }
 
-    /// Writes a value by what the stream has for it.
+    /// Writes a value to the stream, and assigns it to the entry if the field has one.
     #[inline(always)]
     fn in_stream<T: EncodedInteger>(
         &mut self,
@@ -196,8 +201,15 @@ impl EncoderEngine<'_> {
         value: Option<u64>,
     ) -> Result<(), FastErrorKind> {
         match op.rule.stream {
-            StreamContent::Constant | StreamContent::Value => self.none::<T>(op, value),
-            StreamContent::Difference | StreamContent::End => self.delta::<T>(op, value),
+            StreamContent::Constant => Ok(()),
+            StreamContent::Value => {
+                self.none::<T>(op, value)?;
+                if op.rule.derives_from_previous() {
+                    self.assign(op, value);
+                }
+                Ok(())
+            }
+            StreamContent::Delta | StreamContent::Tail => self.delta::<T>(op, value),
         }
     }
 

@@ -24,13 +24,20 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    /// Writes a value by what the stream has for it.
+    /// Writes a value to the stream, and assigns it to the entry if the field has one.
     #[inline]
     fn text_in_stream(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         match op.rule.stream {
-            StreamContent::Constant | StreamContent::Value => self.text_on_wire(op, at),
-            StreamContent::Difference => self.text_delta(op, at),
-            StreamContent::End => self.tail(op, at),
+            StreamContent::Constant => Ok(()),
+            StreamContent::Value => {
+                self.text_on_wire(op, at)?;
+                if op.rule.derives_from_previous() {
+                    self.set_text(op, at);
+                }
+                Ok(())
+            }
+            StreamContent::Delta => self.text_delta(op, at),
+            StreamContent::Tail => self.tail(op, at),
         }
     }
 
@@ -102,7 +109,7 @@ impl<'e> EncoderEngine<'e> {
         Ok(())
     }
 
-    /// Encodes copy and tail: nothing is sent if the value equals the previous one.
+    /// Encodes a field whose silent value is the previous one: nothing is sent if the values are equal.
     ///
     /// Spec: FAST 1.1 §6.3.5, §6.3.8.
     #[inline]
@@ -115,13 +122,12 @@ impl<'e> EncoderEngine<'e> {
         let state = self.dictionary.state(op.entry);
         let follows = !self.take_replace() && self.text_follows(op, state, at);
         map.push(self.out, !follows);
-        if follows && state == EntryState::Assigned {
-            return Ok(());
-        }
         if !follows {
-            self.text_in_stream(op, at)?;
+            return self.text_in_stream(op, at);
         }
-        self.set_text(op, at);
+        if state != EntryState::Assigned {
+            self.set_text(op, at);
+        }
         Ok(())
     }
 
@@ -163,7 +169,11 @@ impl<'e> EncoderEngine<'e> {
     }
 
     fn tail(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
-        let Some(value) = self.bytes(at) else { return self.null(op) };
+        let Some(value) = self.bytes(at) else {
+            self.null(op)?;
+            self.dictionary.set_empty::<true>(op.entry);
+            return Ok(());
+        };
         self.check_text(op, value)?;
         let base = match self.dictionary.state(op.entry) {
             EntryState::Assigned => self.dictionary.bytes(op.entry),
@@ -171,7 +181,9 @@ impl<'e> EncoderEngine<'e> {
         };
         let tail = shortest_tail(op.wire == WireType::Ascii, base, value)
             .ok_or(FastErrorKind::StringSyntax)?;
-        self.write_text(op, tail, op.optional)
+        self.write_text(op, tail, op.optional)?;
+        self.set_text(op, at);
+        Ok(())
     }
 
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.

@@ -405,7 +405,7 @@ impl<'s> ProgramCompiler<'s> {
         let base = Op { width: Width::W64, optional: false, ..base };
         let op = self.operation(to, base, mantissa);
         let code = match (op.rule.stream, op.rule.silent) {
-            (StreamContent::Difference, SilentValue::Never) => OpCode::MantissaDelta,
+            (StreamContent::Delta, SilentValue::Never) => OpCode::MantissaDelta,
             _ => OpCode::Mantissa,
         };
         to.ops.push(Op { code, ..op });

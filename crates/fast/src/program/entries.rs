@@ -55,24 +55,16 @@ impl ValueKind {
 }
 
 impl<'s> EntryNumbers<'s> {
-    /// Returns the entry of an operator of a field with this type tag, if the operator uses one.
+    /// Returns the entry of an operator that uses one, of a field with this type tag.
     /// `around` is the application type around it.
-    pub(super) fn number(
-        &mut self,
-        operator: &'s Operator,
-        around: Option<&Name>,
-        tag: u8,
-    ) -> Option<u32> {
-        if !operator.kind.uses_dictionary() {
-            return None;
-        }
+    pub(super) fn number(&mut self, operator: &'s Operator, around: Option<&Name>, tag: u8) -> u32 {
         let next = self.types.len() as u32;
         let entry = *self.by_key.entry(key(operator, around)).or_insert(next);
         if entry == next {
             self.types.push(0);
         }
         self.types[entry as usize] |= 1 << tag;
-        Some(entry)
+        entry
     }
 
     /// True if fields of several types use the entry. Known only when all operators are numbered.

@@ -96,7 +96,7 @@ pub enum FieldKind<'s> {
 pub struct Operation<'s> {
     /// Which operator.
     pub kind: OperatorKind,
-    /// What it does.
+    /// Its rule.
     pub rule: OperatorRule,
     /// Initial value.
     pub initial: Option<&'s Value>,
@@ -335,9 +335,10 @@ impl<'s> Expansion<'s> {
         place: Place<'s>,
     ) -> Operation<'s> {
         let tag = type_tag(field_type);
-        let entry = self.entries.number(operator, place.application_type, tag);
         let initial = operator.initial.as_ref();
         let rule = operator.kind.rule(is_optional, initial.is_some());
+        let number = || self.entries.number(operator, place.application_type, tag);
+        let entry = rule.uses_dictionary().then(number);
         Operation { kind: operator.kind, rule, initial, entry, tag }
     }
 }

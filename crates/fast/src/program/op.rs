@@ -76,7 +76,7 @@ pub(crate) struct Op {
     pub code: OpCode,
     /// Name of its operator, for traces.
     pub operator: OperatorKind,
-    /// What its operator does.
+    /// Rule of its operator.
     pub rule: OperatorRule,
     pub wire: WireType,
     pub width: Width,

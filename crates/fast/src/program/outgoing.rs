@@ -74,28 +74,26 @@ impl OutgoingRun {
         if run.map_bits >= MAP_BITS_MAX {
             return None;
         }
-        let lanes_with = |is: &dyn Fn(usize) -> bool| {
-            (0..run.count as usize).filter(|&lane| is(lane)).fold(0, |set, lane| set | 1 << lane)
-        };
-        let exponents = lanes_with(&|lane| run.has_exponent(lane));
         let mut lanes = Self {
             tables: vec![[0; 1 << TABLE_LANES]; (run.count as usize).div_ceil(TABLE_LANES)],
             all: u32::MAX >> (u32::BITS - run.count),
-            exponents,
             ..Self::default()
         };
-        for (lane, rule) in run.rules[..run.count as usize].iter().enumerate() {
-            if rule.has_map_bit() {
-                let bit = (lanes.mapped | lanes.flags).count_ones();
-                let set = if rule.is_constant() { &mut lanes.flags } else { &mut lanes.mapped };
-                *set |= 1 << lane;
+        for lane in 0..run.count as usize {
+            let (rule, mask) = (run.rules[lane], 1 << lane);
+            match (run.map_bit(lane), rule.is_constant()) {
+                (Some(_), true) => lanes.flags |= mask,
+                (Some(_), false) => lanes.mapped |= mask,
+                (None, true) => lanes.fixed |= mask,
+                (None, false) => lanes.always |= mask,
+            }
+            if run.has_exponent(lane) {
+                lanes.exponents |= mask;
+            }
+            if let Some(bit) = run.map_bit(lane) {
                 lanes.add_bit(lane, bit);
             }
         }
-        lanes.fixed =
-            lanes_with(&|lane| run.rules[lane].is_constant() && !run.rules[lane].has_map_bit());
-        let mantissas = exponents << 1;
-        lanes.always = run.always | mantissas & !(lanes.mapped | lanes.fixed);
         Some(lanes)
     }
 

@@ -240,9 +240,7 @@ impl LaneRun {
         size_of::<Self>() + plan + range + self.entries.capacity() * size_of::<LaneEntry>()
     }
 
-    /// Returns the presence-map bit of a lane, if it has one. A mantissa has that of its exponent, which is not
-    /// counted.
-    #[cfg(machine_code)]
+    /// Returns a lane's own presence-map bit, if it has one. A mantissa without one depends on its exponent.
     pub(crate) fn map_bit(&self, lane: usize) -> Option<u32> {
         let bits_before = self.rules[..lane].iter().filter(|rule| rule.has_map_bit()).count();
         self.rules[lane].has_map_bit().then_some(bits_before as u32)
@@ -502,7 +500,7 @@ impl<'p> Finder<'p> {
         let lane = run.count as usize;
         let mask = 1u32 << lane;
         let (is_constant, is_delta) =
-            (op.rule.is_constant(), op.rule.stream == StreamContent::Difference);
+            (op.rule.is_constant(), op.rule.stream == StreamContent::Delta);
         if op.rule.has_map_bit() {
             let set = if is_constant { MapLanes::new(0, mask) } else { MapLanes::new(mask, 0) };
             self.bits.push(set);
@@ -527,7 +525,7 @@ impl<'p> Finder<'p> {
                 (u64::MAX, 1)
             }
         };
-        run.carried |= if op.rule.follows() { mask } else { 0 };
+        run.carried |= if op.rule.derives_from_previous() { mask } else { 0 };
         run.deltas |= if is_delta { mask } else { 0 };
         if uses_entry(op) {
             let undefined = match op.rule.silent {
@@ -571,10 +569,13 @@ fn table(bits: &[MapLanes]) -> LaneTable {
 
 /// True if a lane can compute an operator; others end a run.
 fn has_lane(op: &Op) -> bool {
-    match op.rule.stream {
-        StreamContent::Constant | StreamContent::Value => true,
-        StreamContent::Difference => op.rule.silent == SilentValue::Never,
-        StreamContent::End => false,
+    use SilentValue as V;
+    match (op.rule.stream, op.rule.silent) {
+        (StreamContent::Constant | StreamContent::Value, _) | (StreamContent::Delta, V::Never) => {
+            true
+        }
+        (StreamContent::Delta, V::Absent | V::Initial | V::Previous | V::Next)
+        | (StreamContent::Tail, _) => false,
     }
 }
 
@@ -610,7 +611,7 @@ fn range(op: &Op) -> Option<(u64, u64)> {
 }
 
 fn lane_code(op: &Op) -> Option<LaneCode> {
-    let delta = op.rule.stream == StreamContent::Difference;
+    let delta = op.rule.stream == StreamContent::Delta;
     Some(match (op.wire, delta, op.optional) {
         _ if op.rule.is_constant() => LaneCode::Constant,
         (WireType::UInt, false, false) => LaneCode::Unsigned,

@@ -260,22 +260,11 @@ impl OperatorKind {
         self.rule(false, true).uses_dictionary()
     }
 
-    /// Returns true if a field with this operator is always in the stream, at least as NULL.
-    pub fn is_always_in_stream(self) -> bool {
-        self.rule(false, true).takes_bytes()
-    }
-
     /// Returns true if a field with this operator has a bit in the presence map.
     ///
     /// Spec: FAST 1.1 §10.5.1.
     pub fn has_map_bit(self, is_optional: bool) -> bool {
         self.rule(is_optional, true).has_map_bit()
-    }
-
-    /// Returns true if a value in the stream becomes the previous value unchanged. It then does not
-    /// matter if the earlier previous value had another type, which would otherwise be D4.
-    pub fn replaces_previous_value(self) -> bool {
-        self.rule(false, true).replaces_previous_value()
     }
 }
 

@@ -1,52 +1,52 @@
-//! What operators do, in the two parts that all engines, encoders and the generator of modules know: what the
-//! stream has, and what a field is if the stream has nothing.
+//! Operators, lowered to rules: the content of the stream, and the value of a field that is not in it. Engines, encoders
+//! and the generator of modules know rules only.
 
 use super::model::OperatorKind;
 
-/// An operator of a field whose presence and initial value are known.
+/// Rule of an operator. The presence and the initial value of its field have selected it.
 ///
 /// Spec: FAST 1.1 §6.3.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperatorRule {
-    /// What the stream has if the presence-map bit is set, or if there is no bit.
+    /// Content of the stream if the presence-map bit is set, or if there is no bit.
     pub stream: StreamContent,
-    /// The value if the bit is not set.
+    /// Value if the bit is not set.
     pub silent: SilentValue,
 }
 
-/// What the stream has for a field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Content of the stream for a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamContent {
     /// Nothing: the value is the initial value.
     Constant,
     /// The value.
-    #[default]
     Value,
-    /// The difference from the previous value. If that is undefined, from the initial value; without one,
-    /// from zero or the empty string.
-    Difference,
-    /// The end of a string. The rest is the front of the previous value.
-    End,
+    /// A delta value: the difference from the base value. That is the previous value; if it is undefined, the
+    /// initial value; without one, zero or the empty string. An empty previous value is D6.
+    Delta,
+    /// A tail value: the end of a string; the rest is the front of the base value. That is the previous value; if
+    /// it is undefined or empty, the initial value or the empty string.
+    Tail,
 }
 
-/// The value of a field that is not in the stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Value of a field that is not in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilentValue {
-    /// The field is always in the stream: it has no presence-map bit.
-    #[default]
+    /// The field has no presence-map bit.
     Never,
-    /// No value.
+    /// None.
     Absent,
     /// The initial value.
     Initial,
-    /// The previous value. If that is undefined, the initial value; without one, none.
+    /// The previous value; if it is undefined, the initial value. A field without either is absent if it is
+    /// optional, or D5, D6 or D7.
     Previous,
     /// As [`Previous`](Self::Previous), but one more than the previous value.
     Next,
 }
 
 impl OperatorKind {
-    /// Returns what the operator does.
+    /// Returns the operator's rule.
     pub(crate) fn rule(self, is_optional: bool, has_initial: bool) -> OperatorRule {
         use SilentValue::*;
         let (stream, silent) = match self {
@@ -57,15 +57,15 @@ impl OperatorKind {
             Self::Default => (StreamContent::Value, Absent),
             Self::Copy => (StreamContent::Value, Previous),
             Self::Increment => (StreamContent::Value, Next),
-            Self::Delta => (StreamContent::Difference, Never),
-            Self::Tail => (StreamContent::End, Previous),
+            Self::Delta => (StreamContent::Delta, Never),
+            Self::Tail => (StreamContent::Tail, Previous),
         };
         OperatorRule { stream, silent }
     }
 }
 
 impl OperatorRule {
-    /// A field without an operator.
+    /// The rule of a field without an operator.
     pub const PLAIN: Self = Self { stream: StreamContent::Value, silent: SilentValue::Never };
 
     /// True if the field has a bit in the presence map.
@@ -74,34 +74,49 @@ impl OperatorRule {
         self.silent != SilentValue::Never
     }
 
-    /// True if the field has bytes in the stream in any case.
+    /// True if the field has bytes in the stream in any case, at least NULL.
     pub fn takes_bytes(self) -> bool {
         !self.has_map_bit() && !self.is_constant()
     }
 
-    /// True if only the presence of the initial value is transmitted, if that.
+    /// True if the value is never in the stream. An optional field sends its presence.
     pub fn is_constant(self) -> bool {
         self.stream == StreamContent::Constant
     }
 
-    /// True if the previous value is taken over, or changed by the rule.
-    pub fn follows(self) -> bool {
-        matches!(self.silent, SilentValue::Previous | SilentValue::Next)
+    /// True if a field that is not in the stream takes its value from the previous one.
+    #[inline(always)]
+    pub fn derives_from_previous(self) -> bool {
+        match self.silent {
+            SilentValue::Never | SilentValue::Absent | SilentValue::Initial => false,
+            SilentValue::Previous | SilentValue::Next => true,
+        }
     }
 
-    /// True if the value depends on the previous value even if it is in the stream.
-    pub fn adds(self) -> bool {
-        matches!(self.stream, StreamContent::Difference | StreamContent::End)
+    /// True if a value in the stream is relative to a base value.
+    #[inline(always)]
+    pub fn has_base(self) -> bool {
+        match self.stream {
+            StreamContent::Constant | StreamContent::Value => false,
+            StreamContent::Delta | StreamContent::Tail => true,
+        }
     }
 
     /// True if the field has a dictionary entry.
     #[inline(always)]
     pub fn uses_dictionary(self) -> bool {
-        self.follows() || self.adds()
+        self.derives_from_previous() || self.has_base()
     }
 
-    /// As [`OperatorKind::replaces_previous_value`].
+    /// True if a value in the stream becomes the previous value unchanged. It then does not matter if the
+    /// earlier previous value had another type, which would otherwise be D4.
     pub fn replaces_previous_value(self) -> bool {
-        self.follows() && self.stream == StreamContent::Value
+        self.derives_from_previous() && self.stream == StreamContent::Value
+    }
+}
+
+impl Default for OperatorRule {
+    fn default() -> Self {
+        Self::PLAIN
     }
 }

@@ -273,10 +273,17 @@ fn steps_of(field: &FieldInstruction) -> Option<Vec<PathStep>> {
     let optional = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;
     let has_bit = kind.has_map_bit(optional);
-    if kind == OperatorKind::Constant {
-        return Some(vec![PathStep { shape: FieldShape::Nothing, has_bit }]);
-    }
-    let is_delta = kind == OperatorKind::Delta;
+    let is_delta = match kind {
+        OperatorKind::Constant => {
+            return Some(vec![PathStep { shape: FieldShape::Nothing, has_bit }]);
+        }
+        OperatorKind::Delta => true,
+        OperatorKind::None
+        | OperatorKind::Default
+        | OperatorKind::Copy
+        | OperatorKind::Increment
+        | OperatorKind::Tail => false,
+    };
     let shapes = match field.field_type {
         FieldType::UInt(_)
         | FieldType::Int(_)

@@ -6,7 +6,7 @@ use super::numbers;
 use super::record::map_width;
 use super::short::is_often_short;
 use crate::program::{LaneCode, LaneRun};
-use crate::template::SilentValue;
+use crate::template::{SilentValue, StreamContent};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -152,7 +152,7 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
         self.read(mantissa, after, None);
         self.b.switch_to_block(without);
         self.clear(both);
-        if self.run.deltas >> mantissa & 1 != 0 {
+        if self.run.rules[mantissa].stream == StreamContent::Delta {
             let before = self.load_before(mantissa);
             self.store(mantissa, before);
         }
@@ -237,7 +237,7 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
             return;
         }
         self.clear(1 << lane);
-        if self.run.deltas >> lane & 1 != 0 {
+        if self.run.rules[lane].stream == StreamContent::Delta {
             let before = self.load_before(lane);
             self.store(lane, before);
         }
@@ -247,7 +247,7 @@ impl<'a, 'f> RecordEmitter<'a, 'f> {
     /// Stores a value read from the stream, `len` bytes long, to its lane.
     pub(super) fn received(&mut self, lane: usize, value: Value, len: WireLength, after: Block) {
         self.store(lane, value);
-        if self.run.carried >> lane & 1 != 0 {
+        if self.run.rules[lane].derives_from_previous() {
             let present = self.b.use_var(self.present);
             let present = self.b.ins().bor_imm(present, 1 << lane);
             self.b.def_var(self.present, present);

@@ -5,6 +5,7 @@ use super::flow::CodeFlow;
 use super::lane::{HEAD, RecordEmitter};
 use super::record::map_width;
 use crate::program::{LaneCode, LaneRun};
+use crate::template::SilentValue;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, types};
 
@@ -15,12 +16,11 @@ const BYTE_MAX: u64 = 255;
 /// Heuristic: true if a lane is copied and its values are mostly short, because its type has few
 /// values or its initial value has one byte.
 pub(super) fn is_often_short(run: &LaneRun, lane: usize) -> bool {
-    let mask = 1u32 << lane;
-    if run.carried & mask == 0 || run.increments & mask != 0 {
+    if run.rules[lane].silent != SilentValue::Previous {
         return false;
     }
     let initial = u64::from_le_bytes(run.fresh[lane]);
-    let has_initial = run.fresh_carried & mask != 0;
+    let has_initial = run.fresh_carried >> lane & 1 != 0;
     match run.codes[lane] {
         LaneCode::Unsigned | LaneCode::UnsignedNullable => {
             let (bias, limit) = (run.bias[lane], run.limit[lane]);

@@ -13,6 +13,14 @@ use crate::template::model::{
 /// Names of the operator elements.
 pub(super) const OPERATORS: &[&str] =
     &["constant", "default", "copy", "increment", "delta", "tail"];
+const KINDS: [OperatorKind; OPERATORS.len()] = [
+    OperatorKind::Constant,
+    OperatorKind::Default,
+    OperatorKind::Copy,
+    OperatorKind::Increment,
+    OperatorKind::Delta,
+    OperatorKind::Tail,
+];
 
 /// The field or part that an operator applies to.
 pub(super) struct OperatorPlace<'p, 's> {
@@ -39,15 +47,8 @@ impl TemplateReader<'_> {
         place: &OperatorPlace<'_, '_>,
     ) -> Operator {
         let Some(node) = node else { return no_operator() };
-        let kind = match node.tag_name().name() {
-            "constant" => OperatorKind::Constant,
-            "default" => OperatorKind::Default,
-            "copy" => OperatorKind::Copy,
-            "increment" => OperatorKind::Increment,
-            "delta" => OperatorKind::Delta,
-            "tail" => OperatorKind::Tail,
-            _ => OperatorKind::None,
-        };
+        let named = |kind: &OperatorKind| kind.name() == node.tag_name().name();
+        let kind = KINDS.into_iter().find(named).unwrap_or(OperatorKind::None);
         self.check_content(node);
         if !applies(kind, place.field_type) {
             self.report_not_applicable(node, place.field_type);

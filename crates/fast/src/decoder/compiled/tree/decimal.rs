@@ -89,11 +89,11 @@ impl TreeEmitter<'_, '_> {
         }
         let value = match op.rule.stream {
             StreamContent::Constant => self.scaled_initial(initial),
-            StreamContent::Value if op.rule.follows() => self.scaled_received(op, absent),
-            StreamContent::Value => self.scaled(op, absent),
-            StreamContent::Difference | StreamContent::End => {
-                self.scaled_delta(op, initial, absent)
+            StreamContent::Value if op.rule.derives_from_previous() => {
+                self.scaled_received(op, absent)
             }
+            StreamContent::Value => self.scaled(op, absent),
+            StreamContent::Delta | StreamContent::Tail => self.scaled_delta(op, initial, absent),
         };
         self.found(found, value);
         self.b.switch_to_block(found);

@@ -98,7 +98,7 @@ impl TextField {
     }
 }
 
-/// Reads a string field with any operator to a word of the record.
+/// Reads a string field by its rule to a word of the record.
 ///
 /// # Safety
 /// `call` is that of the calling code; its pointers are valid and not in use elsewhere. `field` is
@@ -306,7 +306,7 @@ impl TreeTexts<'_> {
     unsafe fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
         let mut at = 0;
         let mut cut = None;
-        if field.rule.stream == StreamContent::Difference {
+        if field.rule.stream == StreamContent::Delta {
             match signed_at(stream, &mut at)? {
                 0 if field.is_optional => return Some((at, None)),
                 length => {
@@ -317,7 +317,7 @@ impl TreeTexts<'_> {
         }
         let is_nullable = field.is_optional && cut.is_none();
         let Some(value) = self.value(field, stream, &mut at, is_nullable)? else {
-            if field.rule.follows() {
+            if field.rule.uses_dictionary() {
                 let empty = self.epoch + EMPTY;
                 // SAFETY: as promised.
                 *unsafe { self.entry(field) }?.1 = empty;
@@ -328,7 +328,7 @@ impl TreeTexts<'_> {
         let nothing = TextPart::EMPTY;
         // SAFETY: as promised.
         let (front, back) = match (field.rule.stream, cut) {
-            (StreamContent::End, _) => {
+            (StreamContent::Tail, _) => {
                 let previous = unsafe { self.previous(field, true) }?;
                 (previous.without_last(value.len.min(previous.len))?, nothing)
             }
@@ -404,8 +404,8 @@ impl TreeTexts<'_> {
         }
     }
 
-    /// Joins the parts of a value and checks it; stores it in the dictionary, if the operator requires
-    /// that, and in the message. The part in the middle is from the stream.
+    /// Joins the parts of a value and checks it; stores it in the dictionary, if the field has an
+    /// entry, and in the message. The part in the middle is from the stream.
     ///
     /// # Safety
     /// As for [`entry`](Self::entry) and, from the parts, [`TextPart::copy_to`]. No part is in `self.bytes`,
@@ -551,7 +551,7 @@ mod tests {
     use super::*;
     use crate::TemplateSet;
     use crate::dictionary::{DictionaryEntries, EntryBackup, place_of, short_bytes};
-    use crate::template::OperatorKind::{self as K};
+    use crate::template::OperatorKind as K;
     use std::ptr::null_mut;
 
     /// Lengths around those of words and of pieces that are copied at once.

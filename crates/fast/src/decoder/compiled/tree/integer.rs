@@ -90,8 +90,8 @@ impl TreeEmitter<'_, '_> {
             StreamContent::Constant => {
                 self.constant(self.program.initials[op.initial as usize].word)
             }
-            StreamContent::Difference | StreamContent::End => self.delta(op, is_signed, absent),
-            StreamContent::Value if op.rule.follows() => {
+            StreamContent::Delta | StreamContent::Tail => self.delta(op, is_signed, absent),
+            StreamContent::Value if op.rule.derives_from_previous() => {
                 let is_null = op.optional.then(|| self.block());
                 let read = self.read_integer(is_signed, is_null, range);
                 self.assign(op, read);

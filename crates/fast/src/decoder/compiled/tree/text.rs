@@ -9,7 +9,7 @@ use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::numbers;
 use crate::dictionary::{LENGTH_SHIFT, LONG_LENGTH_SHIFT, LONG_WORD, OUTSIDE};
 use crate::program::{Op, WireType};
-use crate::template::StreamContent;
+use crate::template::{SilentValue, StreamContent};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
@@ -33,9 +33,14 @@ impl TreeEmitter<'_, '_> {
         if op.rule.has_map_bit() {
             let (stream, silent) = self.branch_on_bit(fields, None);
             self.b.switch_to_block(silent);
-            match op.rule.follows() {
-                true => self.previous_text(fields, op, absent, kept),
-                false => self.initial_text(fields, op, absent, kept),
+            match op.rule.silent {
+                SilentValue::Never | SilentValue::Absent | SilentValue::Initial => {
+                    self.initial_text(fields, op, absent, kept);
+                }
+                // Strings have no increment (S2).
+                SilentValue::Previous | SilentValue::Next => {
+                    self.previous_text(fields, op, absent, kept);
+                }
             }
             self.b.switch_to_block(stream);
         }
@@ -67,7 +72,7 @@ impl TreeEmitter<'_, '_> {
         self.b.switch_to_block(zero);
         if op.optional {
             self.b.def_var(self.position, after_one);
-            if op.rule.follows() {
+            if op.rule.derives_from_previous() {
                 self.set_empty(op);
             }
             self.jump(absent);
@@ -100,7 +105,7 @@ impl TreeEmitter<'_, '_> {
         self.b.switch_to_block(found);
         self.b.def_var(self.position, end);
         self.store(fields, op, 0, word);
-        if op.rule.follows() {
+        if op.rule.derives_from_previous() {
             self.assign(op, word);
         }
         self.jump(kept);
@@ -144,7 +149,7 @@ impl TreeEmitter<'_, '_> {
         }
         let after = self.b.ins().iadd(position, len);
         self.b.def_var(self.position, after);
-        if op.rule.follows() {
+        if op.rule.derives_from_previous() {
             let field = self.text_field(op);
             let function = assign_text as *const () as usize;
             self.call(function, &[self.given.call, field, at, len], 0);
@@ -177,7 +182,7 @@ impl TreeEmitter<'_, '_> {
         self.store(fields, op, 0, word);
     }
 
-    /// Emits default without a value in the stream; ends the block.
+    /// Emits the initial value, or absent without one; ends the block.
     fn initial_text(&mut self, fields: &SegmentFields<'_>, op: &Op, absent: Block, kept: Block) {
         let initial = &self.program.initials[op.initial as usize];
         match initial.short {
@@ -194,7 +199,7 @@ impl TreeEmitter<'_, '_> {
         }
     }
 
-    /// Emits copy and tail without a value in the stream; ends the block.
+    /// Emits the previous value; ends the block.
     fn previous_text(&mut self, fields: &SegmentFields<'_>, op: &Op, absent: Block, kept: Block) {
         let initial = &self.program.initials[op.initial as usize];
         let (assigned, other, stamp) = self.branch_if_assigned(op);
@@ -234,7 +239,7 @@ impl TreeEmitter<'_, '_> {
         self.jump(kept);
     }
 
-    /// Emits the call that reads a string with any operator; ends the block.
+    /// Emits the call that reads a string by its rule; ends the block.
     fn read_by_function(
         &mut self,
         fields: &SegmentFields<'_>,
