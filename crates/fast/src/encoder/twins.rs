@@ -3,12 +3,12 @@
 
 use super::random;
 use super::{Encoder, EncoderOptions};
-use crate::MessageBuilder;
 use crate::decoder::ResetPolicy;
 use crate::error::FastError;
 use crate::message::Message;
 use crate::program::Program;
 use crate::template::TemplateSet;
+use crate::{Decoder, MessageBuilder};
 use std::sync::Arc;
 use tickwire_testing::Choices;
 
@@ -135,4 +135,65 @@ fn every_operator_of_plain_fields_has_the_bytes_of_the_operations() {
         all += 40;
     }
     assert!(plain > all / 8, "{plain} of {all} messages were plain");
+}
+
+/// Templates share the entries of their fields and often have them in another order, or in the sequence.
+#[test]
+fn plain_messages_that_share_entries_have_the_bytes_of_the_operations() {
+    const FIELDS: [&str; 9] = [
+        "<uInt32 name='a'><copy/></uInt32>",
+        "<uInt32 name='b' presence='optional'><copy/></uInt32>",
+        "<uInt32 name='c'><increment/></uInt32>",
+        "<int64 name='d' presence='optional'><delta/></int64>",
+        "<string name='e' presence='optional'><copy/></string>",
+        "<int32 name='f'><delta/></int32>",
+        "<uInt32 name='g' presence='optional'><increment value='7'/></uInt32>",
+        "<string name='h'><copy value='AB'/></string>",
+        "<decimal name='i'><exponent><copy/></exponent><mantissa><delta/></mantissa></decimal>",
+    ];
+    let mut choices = Choices::seeded(78);
+    let (mut plain, mut all) = (0, 0);
+    for _ in 0..150 {
+        let mut fields = |mut left: Vec<&'static str>, count: usize| {
+            let mut xml = String::new();
+            for _ in 0..count {
+                xml += left.swap_remove(choices.index(left.len()));
+            }
+            (xml, left)
+        };
+        let [(a, _), (b, _), (c, rest)] = [9, 6, 3].map(|count| fields(FIELDS.to_vec(), count));
+        let (own, _) = fields(rest, 4);
+        let (any, _) = fields(FIELDS.to_vec(), 3);
+        let set = format!(
+            "<templates><template name='A' id='1'>{a}</template><template name='B' id='2' reset='Y'>{b}</template>\
+             <template name='C' id='3'>{c}<sequence name='S'>{own}</sequence></template>\
+             <template name='D' id='4'>{c}<sequence name='S'>{any}</sequence></template>\
+             <template name='E' id='5' reset='Y'><uInt32 name='z'/></template></templates>"
+        );
+        let program = TemplateSet::parse(&set).map(Program::compile).expect("valid");
+        plain += check(&Arc::new(program.expect("compiles")), &mut choices, 40);
+        all += 40;
+    }
+    assert!(plain > all / 4, "{plain} of {all} messages were plain");
+}
+
+#[test]
+fn a_template_whose_fields_have_another_order_than_their_entries_is_plain() {
+    let [a, b, c] = ["a", "b", "c"].map(|name| format!("<uInt32 name='{name}'><copy/></uInt32>"));
+    let xml = format!(
+        "<templates><template name='A' id='1'>{a}{b}{c}</template>\
+         <template name='B' id='2'>{c}{a}</template></templates>"
+    );
+    let program = TemplateSet::parse(&xml).map(Program::compile).expect("valid");
+    let program = Arc::new(program.expect("compiles"));
+    let mut decoder = Decoder::new(program.clone());
+    let mut twins = Twins::new(&program, ResetPolicy::Template);
+    // The last message repeats `a` of the second and `b` of the first.
+    let messages: [&[u8]; 3] =
+        [&[0xf8, 0x81, 0x81, 0x82, 0x83], &[0xf0, 0x82, 0x84, 0x85], &[0xc8, 0x81, 0x86]];
+    for bytes in messages {
+        let message = decoder.decode(bytes).expect("decodes").message;
+        twins.encode(message, usize::MAX, false).expect("encodes");
+    }
+    assert_eq!(twins.plain, messages.len());
 }

@@ -59,7 +59,7 @@ fn quick(
     };
     let map_bits = run.map_or(0, |run| run.map_bits);
     // The template id has one more bit.
-    if !run.is_none_or(is_settled) || map_bits != segment.map_bits || map_bits > 62 {
+    if map_bits != segment.map_bits || map_bits > 62 {
         return None;
     }
     Some(Quick {
@@ -81,9 +81,8 @@ fn plain_sequence(
     let segment = segments.get(op.aux as usize).filter(|_| op.code == OpCode::Sequence)?;
     let index = segment.run?;
     let run = &runs[index as usize];
-    let hands_on =
-        outer.is_some_and(|outer| outer.kept != 0 && outer.first_entry == run.first_entry);
-    let is_plain = run.whole && is_settled(run) && !hands_on && segment.entry_bytes_min > 0;
+    let hands_on = outer.is_some_and(|outer| share_entries(outer, run));
+    let is_plain = run.whole && !hands_on && segment.entry_bytes_min > 0;
     is_plain.then_some(QuickSequence {
         slot: op.slot,
         segment: op.aux,
@@ -92,7 +91,8 @@ fn plain_sequence(
     })
 }
 
-/// True if the run's lanes need no dictionary entries, or have them in order.
-fn is_settled(run: &LaneRun) -> bool {
-    run.kept == 0 || run.first_entry.is_some()
+/// True if the runs share an entry: the inner one's previous values then come from the message's own fields.
+fn share_entries(outer: &LaneRun, inner: &LaneRun) -> bool {
+    let is_inner = |entry| inner.entries.iter().any(|lane| lane.entry == entry);
+    outer.entries.iter().any(|lane| is_inner(lane.entry))
 }
