@@ -43,10 +43,12 @@ pub(crate) const EMPTY: u32 = 1;
 /// Assigned, but runs cannot continue from the value: a string that is not in its word, or an exponent that
 /// only a lenient decoder accepts.
 pub(crate) const UNFIT: u32 = 2;
-/// There is no last template: nothing was decoded since the last reset, so every entry is undefined.
-const NO_TEMPLATE: u32 = u32::MAX;
-/// There is no last template, but entries were set from outside, not by a message.
-const SET_FROM_OUTSIDE: u32 = u32::MAX - 1;
+/// The last template if there is none: after a reset, or because entries were set from outside, not by a
+/// message.
+const NO_TEMPLATE: u32 = u32::MAX >> 1;
+/// Added to the last template while every entry is undefined: since the last reset there was no message of a
+/// template with entries.
+const UNUSED: u32 = 1 << 31;
 /// What a reset adds to the epoch.
 pub(crate) const EPOCH_STEP: u32 = 4;
 
@@ -66,8 +68,8 @@ pub(crate) struct DictionaryEntries {
     tags: Vec<u8>,
     /// A multiple of [`EPOCH_STEP`], which a reset adds, so that it costs the same for any number of entries.
     epoch: u32,
-    /// Index of the last template, or [`NO_TEMPLATE`], or [`SET_FROM_OUTSIDE`]: the template id is a copy field
-    /// of the global dictionary.
+    /// Index of the last template or [`NO_TEMPLATE`], and [`UNUSED`]: the template id is a copy field of the
+    /// global dictionary.
     last_template: u32,
     journal: Option<DictionaryJournal>,
     /// Buffer for lanes that are not those of the entries.
@@ -178,7 +180,7 @@ impl DictionaryEntries {
             text_of_entry: program.text_of_entry.clone(),
             tags: vec![0; program.entry_count()],
             epoch: EPOCH_STEP,
-            last_template: NO_TEMPLATE,
+            last_template: NO_TEMPLATE | UNUSED,
             journal: None,
             lanes: Box::new([Word::default(); LANES_MAX]),
             waiting: WaitingMessage::default(),
@@ -191,7 +193,7 @@ impl DictionaryEntries {
     #[inline]
     pub(crate) fn reset(&mut self) {
         self.reset_values();
-        self.last_template = NO_TEMPLATE;
+        self.last_template = NO_TEMPLATE | UNUSED;
     }
 
     /// Resets every entry but keeps the template id: the effect of a template's reset attribute.
@@ -212,9 +214,16 @@ impl DictionaryEntries {
         self.waiting = WaitingMessage::default();
     }
 
+    /// True if every entry is undefined because no message has used them since the last reset.
+    #[inline]
+    pub(crate) fn is_unused(&self) -> bool {
+        self.last_template & UNUSED != 0
+    }
+
     #[inline]
     pub(crate) fn last_template(&self) -> Option<u32> {
-        (self.last_template < SET_FROM_OUTSIDE).then_some(self.last_template)
+        let index = self.last_template & !UNUSED;
+        (index != NO_TEMPLATE).then_some(index)
     }
 
     #[inline]
@@ -222,10 +231,17 @@ impl DictionaryEntries {
         self.last_template = index;
     }
 
+    /// As [`set_last_template`](Self::set_last_template), for a message that leaves every entry undefined if
+    /// `is_unused`.
+    #[inline]
+    pub(crate) fn set_last_of_plain(&mut self, index: u32, is_unused: bool) {
+        self.last_template = index | if is_unused { UNUSED } else { 0 };
+    }
+
     /// As [`set_last_template`](Self::set_last_template), or clears it: the caller sets entries
     /// next.
     pub(crate) fn set_last(&mut self, index: Option<u32>) {
-        self.last_template = index.unwrap_or(SET_FROM_OUTSIDE);
+        self.last_template = index.unwrap_or(NO_TEMPLATE);
     }
 
     /// Makes one entry undefined.
@@ -490,6 +506,40 @@ mod tests {
                         "{engine:?} {without:02x?} {resets}"
                     );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_without_entries_keeps_a_dictionary_unused() {
+        use crate::{Decoder, DecoderOptions, Encoder, EngineUnderTest};
+        let xml = r#"<templates>
+            <template name="Reset" id="1" reset="Y"><uInt32 name="a"/></template>
+            <template name="T" id="2"><uInt32 name="b"><copy value="5"/></uInt32></template></templates>"#;
+        let program =
+            std::sync::Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
+        // With the value in the stream or without it, and whether the dictionary is unused afterwards.
+        let messages: [(&[u8], bool); 5] = [
+            (&[0xe0, 0x82, 0x89], false),
+            (&[0xc0, 0x81, 0x83], true),
+            (&[0x80, 0x84], true),
+            (&[0xc0, 0x82], false),
+            (&[0xc0, 0x81, 0x83], true),
+        ];
+        for engine in
+            [EngineUnderTest::Automatic, EngineUnderTest::Portable, EngineUnderTest::MachineCode]
+        {
+            let options = DecoderOptions::default().engine_under_test(engine);
+            let mut decoder = Decoder::with_options(program.clone(), options);
+            let mut encoder = Encoder::new(program.clone());
+            assert!(decoder.dictionary.is_unused() && encoder.dictionary.is_unused());
+            for (bytes, is_unused) in messages {
+                let message = decoder.decode(bytes).unwrap().message.clone();
+                let mut again = Vec::new();
+                encoder.encode(&message, &mut again).unwrap();
+                assert_eq!(again, bytes, "{engine:?}");
+                assert_eq!(decoder.dictionary.is_unused(), is_unused, "{engine:?} {bytes:02x?}");
+                assert_eq!(encoder.dictionary.is_unused(), is_unused, "{bytes:02x?}");
             }
         }
     }

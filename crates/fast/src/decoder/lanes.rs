@@ -418,7 +418,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let out = self.sink.words().get_mut(base + run.first_slot as usize..)?;
         let mut progress = RunProgress { position, state };
         single(run, bytes, bits, lanes, out, &mut progress)?;
-        self.dictionary.set_lanes(self.vectors.wide, run, out, progress.state);
+        self.dictionary.set_lanes(self.vectors.wide, run, out, state, progress.state);
         self.reader.set_position(progress.position);
         map.skip(run.map_bits);
         Some(presence_word(run, progress.state.carried()))
@@ -480,7 +480,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         if done > 0 {
             let last = base + (done as usize - 1) * step + run.first_slot as usize;
             let lanes = self.sink.words().get(last..)?;
-            self.dictionary.set_lanes(self.vectors.wide, run, lanes, progress.state);
+            self.dictionary.set_lanes(self.vectors.wide, run, lanes, state, progress.state);
             self.reader.set_position(progress.position);
         }
         Some(done)

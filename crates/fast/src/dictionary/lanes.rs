@@ -3,7 +3,7 @@
 //! Mostly the entries of a run are consecutive and in the order of its lanes, so their words are the
 //! lanes. For other runs lanes are copied from the entries one by one, and back.
 
-use super::{ASSIGNED, DictionaryEntries, EMPTY, UNFIT, Word};
+use super::{ASSIGNED, DictionaryEntries, EMPTY, EPOCH_STEP, UNFIT, Word};
 use crate::decoder::vectors::{self, Wide};
 use crate::program::{LANES_MAX, LaneRun, Program};
 #[cfg(machine_code)]
@@ -97,48 +97,58 @@ impl DictionaryEntries {
         let Some(first) = run.first_entry.filter(|_| !JOURNAL) else {
             return self.gather::<JOURNAL>(run);
         };
-        let first = first as usize;
-        let stamps: &LaneStamps = self.stamps.get(first..)?.first_chunk()?;
-        let (stamps, kept) = (stamps.as_chunks().0, run.kept_masks.as_chunks().0);
-        let groups = || stamps.iter().zip(kept).take(run.words as usize / STAMPS);
-        let differences = groups().map(|(stamps, kept)| differences(stamps, kept, self.epoch));
-        if differences.fold(0, |all, some| all | some) == 0 {
-            let words = self.words.get(first..)?.first_chunk()?;
-            return Some((LaneState::new(run.kept, run.kept), words));
+        let stamps: &LaneStamps = self.stamps.get(first as usize..)?.first_chunk()?;
+        let epoch = self.epoch;
+        let assigned = lanes_of_stamps(stamps, run, |stamp| stamp == epoch + ASSIGNED);
+        let others = run.kept & !assigned;
+        if others != 0 {
+            if lanes_of_stamps(stamps, run, |stamp| stamp & !(EPOCH_STEP - 1) == epoch) == 0 {
+                return Some(Self::undefined_lanes(run));
+            }
+            let empty = lanes_of_stamps(stamps, run, |stamp| stamp == epoch + EMPTY);
+            if others & (run.deltas | !empty) != 0 {
+                return self.gather::<JOURNAL>(run);
+            }
         }
-        if groups().all(|(stamps, kept)| are_undefined(stamps, kept, self.epoch)) {
-            return Some((LaneState::new(run.fresh_carried, 0), &run.fresh));
-        }
-        self.gather::<JOURNAL>(run)
+        let words = self.words.get(first as usize..)?.first_chunk()?;
+        Some((LaneState::new(assigned, assigned), words))
     }
 
-    /// Stores the lanes of a run after its last record.
+    /// Returns the lanes of a run whose entries are all undefined.
+    #[inline]
+    pub(crate) fn undefined_lanes(run: &LaneRun) -> (LaneState, &LaneWords) {
+        (LaneState::new(run.fresh_carried, 0), &run.fresh)
+    }
+
+    /// Stores the lanes of a run after its last record; `before` is their state in the dictionary, or the
+    /// default if that is not known.
     #[inline]
     pub(crate) fn set_lanes(
         &mut self,
         wide: Option<Wide>,
         run: &LaneRun,
         lanes: &[Word],
+        before: LaneState,
         state: LaneState,
     ) {
         if run.kept == 0 {
             return;
         }
+        let assigned = run.kept & (state.carried() & !run.deltas | state.assigned() & run.deltas);
+        // An absent delta keeps its state.
+        let empty = run.kept & !run.deltas & !assigned;
         let Some(first) = run.first_entry else {
-            return self.scatter(run, lanes, state);
+            return self.scatter(run, lanes, [assigned, empty]);
         };
-        let assigned = state.carried() & !run.deltas | state.assigned() & run.deltas;
-        if assigned & run.kept != run.kept {
-            return self.scatter(run, lanes, state);
-        }
         let first = first as usize;
         let words = self.words.get_mut(first..).and_then(|words| words.first_chunk_mut());
-        let stamps: Option<&mut LaneStamps> =
-            self.stamps.get_mut(first..).and_then(|stamps| stamps.first_chunk_mut());
+        let stamps = self.stamps.get_mut(first..).and_then(|stamps| stamps.first_chunk_mut());
         let (Some(words), Some(stamps)) = (words, stamps) else { return };
-        let (stamps, kept) = (stamps.as_chunks_mut().0, run.kept_masks.as_chunks().0);
-        for (stamps, kept) in stamps.iter_mut().zip(kept).take(run.words as usize / STAMPS) {
-            assign(stamps, kept, self.epoch);
+        if assigned & before.assigned() != run.kept {
+            match run.is_alone && assigned | empty == run.kept {
+                true => set_all_stamps(stamps, run, empty, self.epoch),
+                false => set_stamps(stamps, run, [assigned, empty], self.epoch),
+            }
         }
         vectors::keep(wide, run, words, lanes);
     }
@@ -181,19 +191,20 @@ impl DictionaryEntries {
         if let Some(run) = quick.run.and_then(|run| program.runs.get(run as usize))
             && let Some(lanes) = words.get(run.first_slot as usize..)
         {
-            self.set_lanes(wide, run, lanes, fields);
+            self.set_lanes(wide, run, lanes, LaneState::default(), fields);
         }
         if let (Some(sequence), Some(before)) = (&quick.sequence, entries.checked_sub(1))
             && let Some(run) = program.runs.get(sequence.run as usize)
         {
             let entry = quick.record_words as usize + before as usize * sequence.step as usize;
             if let Some(lanes) = words.get(entry + run.first_slot as usize..) {
-                self.set_lanes(wide, run, lanes, last_entry);
+                self.set_lanes(wide, run, lanes, LaneState::default(), last_entry);
             }
         }
     }
 
     /// Gathers lanes from the entries themselves.
+    #[inline(never)]
     fn gather<const JOURNAL: bool>(&mut self, run: &LaneRun) -> Option<(LaneState, &LaneWords)> {
         let (mut carried, mut assigned) = (0, 0);
         for lane in &run.entries {
@@ -220,35 +231,68 @@ impl DictionaryEntries {
         Some((LaneState::new(carried, assigned), &self.lanes))
     }
 
-    fn scatter(&mut self, run: &LaneRun, lanes: &[Word], state: LaneState) {
+    /// Stores assigned and empty lanes to the entries one by one.
+    fn scatter(&mut self, run: &LaneRun, lanes: &[Word], [assigned, empty]: [u32; 2]) {
         for lane in &run.entries {
-            let Some(&word) = lanes.get(usize::from(lane.lane)) else { return };
-            let set = if lane.delta { state.assigned() } else { state.carried() };
-            if set >> lane.lane & 1 != 0 {
-                self.set_integer::<false>(lane.entry, u64::from_le_bytes(word));
-            } else if !lane.delta {
-                self.set_empty::<false>(lane.entry);
+            let (entry, lane) = (lane.entry as usize, lane.lane);
+            let (Some(word), Some(stamp)) = (self.words.get_mut(entry), self.stamps.get_mut(entry))
+            else {
+                return;
+            };
+            if assigned >> lane & 1 != 0 {
+                let Some(&value) = lanes.get(usize::from(lane)) else { return };
+                (*word, *stamp) = (value, self.epoch + ASSIGNED);
+            } else if empty >> lane & 1 != 0 {
+                *stamp = self.epoch + EMPTY;
             }
         }
     }
 }
 
-/// Returns a value that is not 0 if any kept stamp is not the epoch.
+/// Returns the lanes with an entry whose stamp is one of these.
 #[inline(always)]
-fn differences(stamps: &[u32; STAMPS], kept: &[u32; STAMPS], epoch: u32) -> u32 {
-    stamps.iter().zip(kept).fold(0, |all, (stamp, kept)| all | (stamp ^ epoch) & kept)
-}
-
-/// True if every kept entry is undefined.
-#[inline(always)]
-fn are_undefined(stamps: &[u32; STAMPS], kept: &[u32; STAMPS], epoch: u32) -> bool {
-    stamps.iter().zip(kept).fold(true, |all, (stamp, kept)| all & (stamp & kept < epoch))
-}
-
-/// Sets the kept stamps to the epoch.
-#[inline(always)]
-fn assign(stamps: &mut [u32; STAMPS], kept: &[u32; STAMPS], epoch: u32) {
-    for (stamp, kept) in stamps.iter_mut().zip(kept) {
-        *stamp = *stamp & !kept | epoch & kept;
+fn lanes_of_stamps(stamps: &LaneStamps, run: &LaneRun, is_one: impl Fn(u32) -> bool) -> u32 {
+    let mut sets = [0; STAMPS];
+    for (stamps, bits) in stamps.as_chunks::<STAMPS>().0.iter().zip(bits_of_entries(run)) {
+        for ((set, stamp), bit) in sets.iter_mut().zip(stamps).zip(bits) {
+            *set |= mask(is_one(*stamp)) & bit;
+        }
     }
+    sets.into_iter().fold(0, |all, some| all | some)
+}
+
+/// Sets all stamps of a range, which has no entries of other runs; these lanes are empty.
+///
+/// This function and the next are not inlined because they are compiled to vectors only by themselves.
+#[inline(never)]
+fn set_all_stamps(stamps: &mut LaneStamps, run: &LaneRun, empty: u32, epoch: u32) {
+    for (stamps, bits) in stamps.as_chunks_mut::<STAMPS>().0.iter_mut().zip(bits_of_entries(run)) {
+        for (stamp, bit) in stamps.iter_mut().zip(bits) {
+            *stamp = epoch + (EMPTY & mask(empty & bit != 0));
+        }
+    }
+}
+
+/// Sets the stamps of assigned and empty lanes' entries.
+#[inline(never)]
+fn set_stamps(stamps: &mut LaneStamps, run: &LaneRun, [assigned, empty]: [u32; 2], epoch: u32) {
+    for (stamps, bits) in stamps.as_chunks_mut::<STAMPS>().0.iter_mut().zip(bits_of_entries(run)) {
+        for (stamp, bit) in stamps.iter_mut().zip(bits) {
+            let is_set = mask((assigned | empty) & bit != 0);
+            let new = epoch + (EMPTY & mask(empty & bit != 0));
+            *stamp = *stamp & !is_set | new & is_set;
+        }
+    }
+}
+
+/// Returns for each lane its bit, if it has an entry, in groups; as many groups as have lanes.
+#[inline(always)]
+fn bits_of_entries(run: &LaneRun) -> impl Iterator<Item = &[u32; STAMPS]> {
+    run.entry_bits.as_chunks().0.iter().take((run.count as usize).div_ceil(STAMPS))
+}
+
+/// Returns all bits if a condition is true: without branches, so that several stamps are compared at once.
+#[inline(always)]
+fn mask(is_true: bool) -> u32 {
+    0u32.wrapping_sub(u32::from(is_true))
 }

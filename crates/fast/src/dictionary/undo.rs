@@ -1,7 +1,7 @@
 //! Saving entries before a message and restoring them if compiled code bails out; access of machine
 //! code to a dictionary.
 
-use super::{DictionaryEntries, NO_TEMPLATE, TextUndo, Word};
+use super::{DictionaryEntries, TextUndo, Word};
 
 /// Bytes that machine code saves at once, and the words and stamps in them.
 type SavedGroup = [u8; 16];
@@ -60,12 +60,6 @@ pub(super) struct Undo {
 }
 
 impl DictionaryEntries {
-    /// True if nothing was decoded since the last reset: every entry is undefined.
-    #[inline]
-    pub(crate) fn is_unused(&self) -> bool {
-        self.last_template == NO_TEMPLATE
-    }
-
     /// Returns values and stamps of all entries, equally many.
     #[inline(always)]
     pub(crate) fn values(&mut self) -> (&mut [Word], &mut [u32]) {

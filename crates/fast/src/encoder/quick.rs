@@ -4,7 +4,7 @@
 //! last field, and the operations encode the message from its start.
 
 use super::lanes::{self, LastLanes, OutgoingEntries, OutgoingLanes, OutgoingRecord, RecordHead};
-use crate::dictionary::{DictionaryEntries, LaneState, Word};
+use crate::dictionary::{DictionaryEntries, LaneState, LaneWords, Word};
 use crate::limits::Limits;
 use crate::message::{MessageStore, pair_of};
 use crate::program::{LaneRun, Program};
@@ -44,9 +44,11 @@ impl EncodeSegment for PlainOutgoing<'_> {
             true => RecordHead::Known,
             false => RecordHead::Named(template.id),
         };
-        if program.templates.get(index as usize)?.reset && self.obey_reset {
+        let is_reset = program.templates.get(index as usize)?.reset && self.obey_reset;
+        if is_reset {
             dictionary.reset_values();
         }
+        let is_fresh = is_reset || dictionary.is_unused();
         let present = self.word(quick.presence_at as usize)?;
         if present & template.sequence != template.sequence {
             return None;
@@ -54,11 +56,11 @@ impl EncodeSegment for PlainOutgoing<'_> {
         let mut fields = None;
         if let Some(index) = quick.run {
             let lanes = OutgoingLanes::of(program, index)?;
-            let before = dictionary.lanes::<false>(lanes.run)?;
+            let before = previous(dictionary, lanes.run, is_fresh)?;
             let words = store.words.get(lanes.run.first_slot as usize..)?;
             let state;
             (out, state) = OutgoingRecord { lanes, words, present, head, before }.encode(out)?;
-            fields = Some((lanes.run, words, state));
+            fields = Some((lanes.run, words, [before.0, state]));
         } else {
             lanes::begin(head, 0, &mut out)?;
         }
@@ -78,41 +80,41 @@ impl EncodeSegment for PlainOutgoing<'_> {
                     presence_at: segment.presence_at as usize,
                     count: count as usize,
                 };
-                let before = dictionary.lanes::<false>(lanes.run)?;
+                let before = previous(dictionary, lanes.run, is_fresh)?;
                 out = lanes.entries(&of_sequence, before, last, out)?;
-                entries = Some((lanes.run, of_sequence));
+                entries = Some((lanes.run, before.0, of_sequence));
             }
         }
         if out.address() - start > self.room {
             return None;
         }
         let entries = match &entries {
-            Some((run, entries)) => Some((*run, last.lanes(run, entries)?)),
+            Some((run, before, entries)) => Some((*run, *before, last.lanes(run, entries)?)),
             None => None,
         };
-        dictionary.set_last_template(index);
-        if let Some((run, words, state)) = fields.filter(|(run, ..)| run.kept != 0) {
-            self.settle_fields(dictionary, run, words, state);
+        dictionary.set_last_of_plain(index, is_fresh && !quick.has_entries);
+        if let Some((run, words, states)) = fields.filter(|(run, ..)| run.kept != 0) {
+            self.settle_fields(dictionary, run, words, states);
         }
-        if let Some((run, (state, lanes))) = entries.filter(|(run, _)| run.kept != 0) {
-            dictionary.set_lanes(None, run, lanes, state);
+        if let Some((run, before, (state, lanes))) = entries.filter(|(run, ..)| run.kept != 0) {
+            dictionary.set_lanes(None, run, lanes, before, state);
         }
         Some(out)
     }
 }
 
 impl PlainOutgoing<'_> {
-    /// Stores the lanes of the message's own fields in the dictionary.
+    /// Stores the lanes of the message's own fields in the dictionary, given their states before and after it.
     #[inline(always)]
     fn settle_fields(
         &self,
         dictionary: &mut DictionaryEntries,
         run: &LaneRun,
         words: &[Word],
-        state: LaneState,
+        [before, state]: [LaneState; 2],
     ) {
         if run.deltas & !state.carried() == 0 {
-            return dictionary.set_lanes(None, run, words, state);
+            return dictionary.set_lanes(None, run, words, before, state);
         }
         self.settle_with_absent(dictionary, run, words, state);
     }
@@ -127,18 +129,31 @@ impl PlainOutgoing<'_> {
         words: &[Word],
         state: LaneState,
     ) {
-        let Some((_, before)) = dictionary.lanes::<false>(run) else { return };
-        let mut lanes = *before;
+        let Some((before, words_before)) = dictionary.lanes::<false>(run) else { return };
+        let mut lanes = *words_before;
         for (lane, (kept, word)) in lanes.iter_mut().zip(words).enumerate() {
             if (run.deltas & !state.carried()) >> lane & 1 == 0 {
                 *kept = *word;
             }
         }
-        dictionary.set_lanes(None, run, &lanes, state);
+        dictionary.set_lanes(None, run, &lanes, before, state);
     }
 
     #[inline(always)]
     fn word(&self, at: usize) -> Option<u64> {
         self.store.words.get(at).map(|word| u64::from_le_bytes(*word))
+    }
+}
+
+/// Returns the lanes of a run before a message; `is_fresh` if every entry is undefined.
+#[inline(always)]
+fn previous<'d>(
+    dictionary: &'d mut DictionaryEntries,
+    run: &'d LaneRun,
+    is_fresh: bool,
+) -> Option<(LaneState, &'d LaneWords)> {
+    match is_fresh {
+        true => Some(DictionaryEntries::undefined_lanes(run)),
+        false => dictionary.lanes::<false>(run),
     }
 }

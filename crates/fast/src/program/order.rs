@@ -120,8 +120,7 @@ fn place(run: &mut LaneRun, slots: &[u32], first: u32, is_alone: bool) {
     debug_assert!(is_in_order || !is_alone);
     run.first_entry = is_in_order.then_some(first);
     run.is_alone = is_alone;
-    run.kept_masks =
-        std::array::from_fn(|lane| if run.kept >> lane & 1 != 0 { u32::MAX } else { 0 });
+    run.entry_bits = std::array::from_fn(|lane| run.kept & 1 << lane);
 }
 
 /// Returns the operations that are not part of a run.

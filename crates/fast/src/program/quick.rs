@@ -16,6 +16,8 @@ pub(crate) struct Quick {
     pub record_words: u32,
     /// The template's own reset attribute.
     pub reset: bool,
+    /// True if its runs have dictionary entries.
+    pub has_entries: bool,
     pub sequence: Option<QuickSequence>,
 }
 
@@ -62,7 +64,10 @@ fn quick(
     if map_bits != segment.map_bits || map_bits > 62 {
         return None;
     }
+    let has_entries = |run: &LaneRun| run.kept != 0;
     Some(Quick {
+        has_entries: run.is_some_and(has_entries)
+            || sequence.is_some_and(|s: QuickSequence| has_entries(&runs[s.run as usize])),
         run: segment.run,
         map_bits,
         presence_at: segment.presence_at,

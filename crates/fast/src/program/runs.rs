@@ -210,8 +210,8 @@ pub(crate) struct LaneRun {
     pub first_entry: Option<u32>,
     /// True if no other run uses these entries.
     pub is_alone: bool,
-    /// All bits for each lane with an entry.
-    pub kept_masks: [u32; LANES_MAX],
+    /// For each lane its bit, if it has an entry.
+    pub entry_bits: [u32; LANES_MAX],
     /// Constants for the SIMD engine.
     #[cfg(vectors)]
     pub plan: Option<std::sync::Arc<super::plan::LanePlan>>,

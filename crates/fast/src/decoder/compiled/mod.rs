@@ -71,6 +71,8 @@ struct MessageFunction {
     unused: u64,
     /// The template's own reset attribute.
     reset: bool,
+    /// True if the template has dictionary entries.
+    has_entries: bool,
     /// Least number of words that must be available.
     words_min: usize,
     /// Least number of words and stamps that a dictionary must have.
@@ -247,6 +249,7 @@ impl JitCompiler {
             bytes_max: frame.bytes_max(),
             unused: u64::MAX >> frame.quick.map_bits,
             reset: frame.quick.reset,
+            has_entries: frame.quick.has_entries,
             words_min: frame.words_min(),
             entries: ends.max().unwrap_or_default(),
             leaves_lanes: frame.leaves_lanes(),

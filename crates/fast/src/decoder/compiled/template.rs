@@ -135,7 +135,7 @@ impl TemplateDecoder<'_> {
         let dictionary = &mut *self.dictionary;
         let is_reset = code.reset && self.options.reset != ResetPolicy::Never;
         let is_fresh = is_reset || dictionary.is_unused();
-        dictionary.set_last_template(self.index);
+        dictionary.set_last_of_plain(self.index, is_fresh && !code.has_entries);
         if is_reset {
             dictionary.reset_values();
         }
