@@ -54,8 +54,11 @@ fn main() {
     for (name, xml) in NESTED {
         sets.insert(name.to_owned(), TemplateSet::parse(xml).expect("valid"));
     }
+    let many = TemplateSet::parse(&many_entries()).expect("valid");
+    sets.insert(MANY_ENTRIES.to_owned(), many);
     write(&sets, &projections(&sets));
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=tests/support/many.rs");
     println!("cargo::rerun-if-changed=tests/support/nested.rs");
     println!("cargo::rerun-if-changed=../../fast/tests/support/own_vectors.rs");
     println!("cargo::rerun-if-changed=../../fast/tests/support/random.rs");
@@ -104,6 +107,7 @@ fn corpora(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
 
 include!("tests/support/wanted.rs");
 include!("tests/support/nested.rs");
+include!("tests/support/many.rs");
 
 /// Returns the number of fields of a template, without expanding references.
 fn count(instructions: &[Instruction]) -> usize {
