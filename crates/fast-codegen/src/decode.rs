@@ -36,13 +36,13 @@ impl<'p> Module<'p> {
         if self.has_references() {
             is_forgotten.push_str(" || x.is_nested()");
         }
-        let reset = match (root.reset, self.begins_fresh(shape)) {
-            (true, true) => {
+        let reset = match self.begins_fresh(shape) {
+            true => {
                 "let is_fresh = if x.obeys_reset() { state.reset_values(); true } else { is_fresh };\n"
             }
-            (true, false) => "if x.obeys_reset() { state.reset_values(); }\n",
-            (false, _) => "",
+            false => "if x.obeys_reset() { state.reset_values(); }\n",
         };
+        let beginning = self.beginning(root, reset);
         let (begin_arena, end_arena) = match shape.has_text {
             true => ("x.begin_arena();\n", "x.end_arena(&mut out.arena);\n"),
             false => ("", ""),
@@ -75,11 +75,11 @@ impl<'p> Module<'p> {
             fn {function}_fields<'b, {generics}>(mut c: InputCursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
              out: &mut {name}, x: &mut CodingContext{}) -> Option<InputCursor<'b, K>> {{
                 x.begin_message({})?;
-                {reset}{begin_arena}{}{body}x.check_end(&c)?;
+                {beginning}{begin_arena}{}{body}x.check_end(&c)?;
                 {end_arena}x.end_message()?;
                 Some(c)
             }}\n",
-            allow_unused(&format!("{reset}{fields}")),
+            allow_unused(&format!("{beginning}{fields}")),
             if is_fresh.is_empty() { "" } else { ", is_fresh: bool" },
             root.depth,
             self.root_map(shape),
@@ -168,6 +168,30 @@ impl<'p> Module<'p> {
     /// Returns what the messages of a template may change, as generic arguments: the first word and how
     /// many, the first entry and how many.
     pub(crate) fn saved_range(&self, root: &Root) -> String {
+        let [mut words, mut entries] = self.own_ranges(root);
+        if root.is_dynamic {
+            words = (0, self.words);
+        }
+        // A reset changes the states of all entries.
+        if root.is_dynamic || root.reset {
+            entries = (0, self.slots.len());
+        }
+        format!("{}, {}, {}, {}", words.0, words.1, entries.0, entries.1)
+    }
+
+    /// Returns the statements that begin a message of a template: they note which entries its own fields
+    /// use, and `reset` follows if the template resets.
+    pub(crate) fn beginning(&self, root: &Root, reset: &str) -> String {
+        let [_, (entry, count)] = self.own_ranges(root);
+        let used = match count {
+            0 => String::new(),
+            _ => format!("state.use_entries::<{entry}, {count}>();\n"),
+        };
+        if root.reset { used + reset } else { used }
+    }
+
+    /// Returns the words and the entries that a template's own fields use, each as the first and how many.
+    fn own_ranges(&self, root: &Root) -> [(usize, usize); 2] {
         let (mut words, mut entries) = ((usize::MAX, 0), (usize::MAX, 0));
         let mut add = |slot: usize, of: &EntrySlot| {
             let is_scaled = of.kinds.iter().any(|(_, kind)| *kind == ValueKind::Scaled);
@@ -180,16 +204,7 @@ impl<'p> Module<'p> {
                 add(slot, &self.slots[slot]);
             }
         });
-        if root.is_dynamic {
-            words = (0, self.words);
-        }
-        // A reset changes the states of all entries.
-        if root.is_dynamic || root.reset {
-            entries = (0, self.slots.len());
-        }
-        let [(word, words), (entry, entries)] =
-            [words, entries].map(|(from, to)| (from.min(to), to - from.min(to)));
-        format!("{word}, {words}, {entry}, {entries}")
+        [words, entries].map(|(from, to)| (from.min(to), to - from.min(to)))
     }
 
     /// True if a template has a dynamic reference. Then messages may be nested in others, and only the

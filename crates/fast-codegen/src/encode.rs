@@ -119,10 +119,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         let Root { number, id, .. } = root;
         let function = shape.function("encode");
         let range = module.saved_range(root);
-        let reset = match root.reset {
-            true => "if x.obeys_reset() { state.reset_values(); }\n",
-            false => "",
-        };
+        let beginning = module.beginning(root, "if x.obeys_reset() { state.reset_values(); }\n");
         let arena = match shape.has_text {
             true => "let arena = &m.arena[..];\n",
             false => "let arena: &[u8] = &[];\n",
@@ -143,7 +140,7 @@ impl<'p> EncodePrinter<'_, 'p> {
                 x.begin_message({depth})?;
                 {expect}{arena}let is_named = state.last_template() != Some({number});
                 if is_named {{ state.set_last_template({number}); }}
-                {reset}{body}Some(o)
+                {beginning}{body}Some(o)
             }}\n",
             name = shape.name,
             depth = root.depth,

@@ -3,7 +3,7 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
@@ -1293,6 +1293,7 @@ fn decode_md_inc_refresh81_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 8>();
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1612,6 +1613,7 @@ fn decode_md_inc_refresh84_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<8, 7>();
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2005,6 +2007,7 @@ fn decode_md_inc_refresh109_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<15, 9>();
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2243,6 +2246,7 @@ fn encode_md_inc_refresh81_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 8>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -2433,6 +2437,7 @@ fn encode_md_inc_refresh84_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<8, 7>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -2655,6 +2660,7 @@ fn encode_md_inc_refresh109_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<15, 9>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {

@@ -3,7 +3,7 @@
 // Signature of the template set: a416b1b19bb813e5d6b63142c6a77df0d3f028bbde9f53109520e800ac929117
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/fast-generated/templates/complex.xml -o crates/fast-generated/src/complex.rs"
 );
 #[allow(unused_imports)]
@@ -995,6 +995,7 @@ fn decode_market_data_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 9>();
     let is_fresh = if x.obeys_reset() {
         state.reset_values();
         true
@@ -1385,6 +1386,7 @@ fn encode_market_data_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 9>();
     if x.obeys_reset() {
         state.reset_values();
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
@@ -1552,6 +1552,7 @@ fn decode_orders_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 9>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let value = c.unsigned::<0xffffffff>(x)?;
@@ -1779,6 +1780,7 @@ fn decode_statistics_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 14>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let value = c.unsigned::<0xffffffff>(x)?;
@@ -1907,6 +1909,7 @@ fn decode_definition_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<2, 16>();
     x.begin_arena();
     x.unused_map_bits(map & 0xfffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2241,6 +2244,7 @@ fn encode_orders_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 9>();
     let map_at = o.begin_behind::<0>(0)?;
     let first = u8::from(is_named) << 6;
     if is_named {
@@ -2466,6 +2470,7 @@ fn encode_statistics_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<0, 14>();
     let map_at = o.begin_behind::<0>(0)?;
     let first = u8::from(is_named) << 6;
     if is_named {
@@ -2588,6 +2593,7 @@ fn encode_definition_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<2, 16>();
     let mut map = 0u64;
     map
         |= u64::from(

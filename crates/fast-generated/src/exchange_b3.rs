@@ -3,7 +3,7 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
@@ -1318,6 +1318,7 @@ fn decode_incremental_refresh_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 11>();
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1589,6 +1590,7 @@ fn decode_security_list_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<2, 16>();
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1863,6 +1865,7 @@ fn encode_incremental_refresh_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 11>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -2091,6 +2094,7 @@ fn encode_security_list_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<2, 16>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {

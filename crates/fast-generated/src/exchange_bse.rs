@@ -3,7 +3,7 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
@@ -1366,6 +1366,7 @@ fn decode_depth_incremental_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<0, 14>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1643,6 +1644,7 @@ fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<1, 22>();
     x.begin_arena();
     x.unused_map_bits(map & 0xfffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1813,6 +1815,7 @@ fn decode_instrument_state_change_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<0, 24>();
     x.begin_arena();
     x.unused_map_bits(map & 0xfffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2170,6 +2173,7 @@ fn encode_depth_incremental_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<0, 14>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -2381,6 +2385,7 @@ fn encode_depth_snapshot_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(3);
     }
+    state.use_entries::<1, 22>();
     let mut map = 0u64;
     map
         |= u64::from(
@@ -2507,6 +2512,7 @@ fn encode_instrument_state_change_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(4);
     }
+    state.use_entries::<0, 24>();
     let mut map = 0u64;
     map
         |= u64::from(

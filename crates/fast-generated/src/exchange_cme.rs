@@ -3,7 +3,7 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
@@ -1028,6 +1028,7 @@ fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 9>();
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1317,6 +1318,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<9, 5>();
     x.begin_arena();
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1592,6 +1594,7 @@ fn encode_md_incremental_refresh_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 9>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -1734,6 +1737,7 @@ fn encode_md_snapshot_full_refresh_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<9, 5>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {

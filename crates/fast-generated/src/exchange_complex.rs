@@ -3,7 +3,7 @@
 // Signature of the template set: 8d000ae71c6f06152304aa76a3ed282943adbb1aa03a2db5791731dee338edcf
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/complex.xml -o crates/fast-generated/src/exchange_complex.rs"
 );
 #[allow(unused_imports)]
@@ -995,6 +995,7 @@ fn decode_market_data_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 9>();
     let is_fresh = if x.obeys_reset() {
         state.reset_values();
         true
@@ -1388,6 +1389,7 @@ fn encode_market_data_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 9>();
     if x.obeys_reset() {
         state.reset_values();
     }

@@ -3,7 +3,7 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
@@ -1482,6 +1482,7 @@ fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 11>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let value = c.unsigned::<0xffffffff>(x)?;
@@ -1789,6 +1790,7 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<11, 6>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let mut present0 = 0x1u64;
@@ -2332,6 +2334,7 @@ fn encode_md_incremental_refresh_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 11>();
     let map_at = o.begin_behind::<0>(0)?;
     let first = u8::from(is_named) << 6;
     if is_named {
@@ -2481,6 +2484,7 @@ fn encode_md_snapshot_full_refresh_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<11, 6>();
     let map_at = o.begin_behind::<0>(0)?;
     let first = u8::from(is_named) << 6;
     if is_named {

@@ -3,7 +3,7 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
@@ -1594,6 +1594,7 @@ fn decode_product_snapshot_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(3)?;
+    state.use_entries::<0, 20>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2268,6 +2269,7 @@ fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<0, 49>();
     x.begin_arena();
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2861,6 +2863,7 @@ fn encode_product_snapshot_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<0, 20>();
     let mut map = 0u64;
     map |= u64::from(m.price_limits().is_some()) << 1;
     map
@@ -3383,6 +3386,7 @@ fn encode_instrument_snapshot_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(3);
     }
+    state.use_entries::<0, 49>();
     let mut map = 0u64;
     map |= u64::from(m.bond().is_some()) << 3;
     if let Some(value) = m.min_price_increment() {

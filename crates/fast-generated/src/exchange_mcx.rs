@@ -3,7 +3,7 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
@@ -910,6 +910,7 @@ fn decode_depth_incremental_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<0, 13>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1263,6 +1264,7 @@ fn encode_depth_incremental_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<0, 13>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {

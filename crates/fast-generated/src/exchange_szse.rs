@@ -3,7 +3,7 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
@@ -531,6 +531,7 @@ fn decode_snapshot_fields<'b, K: CpuKernel>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
+    state.use_entries::<0, 6>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
@@ -652,6 +653,7 @@ fn decode_order_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<1, 7>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
@@ -762,6 +764,7 @@ fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<1, 7>();
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
     let map = (map >> 32) as u32;
@@ -932,6 +935,7 @@ fn encode_snapshot_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 6>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -1014,6 +1018,7 @@ fn encode_order_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<1, 7>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {
@@ -1091,6 +1096,7 @@ fn encode_trade_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<1, 7>();
     let map_at = o.begin_behind::<0>(0)?;
     let mut first = u8::from(is_named) << 6;
     if is_named {

@@ -3,7 +3,7 @@
 // Signature of the template set: bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/random-cme.xml -o crates/fast-generated/src/random_cme.rs"
 );
 #[allow(unused_imports)]
@@ -796,6 +796,7 @@ fn decode_market_data_fields<'b, K: CpuKernel>(
     is_fresh: bool,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
+    state.use_entries::<0, 9>();
     let is_fresh = if x.obeys_reset() {
         state.reset_values();
         true
@@ -1046,6 +1047,7 @@ fn encode_market_data_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 9>();
     if x.obeys_reset() {
         state.reset_values();
     }

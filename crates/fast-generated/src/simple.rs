@@ -3,7 +3,7 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    7,
+    8,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
@@ -442,6 +442,7 @@ fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<0, 9>();
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
@@ -608,6 +609,7 @@ fn decode_new_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<0, 10>();
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
@@ -794,6 +796,7 @@ fn decode_change_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<0, 10>();
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
@@ -980,6 +983,7 @@ fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
     x: &mut CodingContext,
 ) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
+    state.use_entries::<0, 10>();
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
     let value = if map & (1 << 30) != 0 {
@@ -1177,6 +1181,7 @@ fn encode_quote_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(0);
     }
+    state.use_entries::<0, 9>();
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1268,6 +1273,7 @@ fn encode_new_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(1);
     }
+    state.use_entries::<0, 10>();
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1363,6 +1369,7 @@ fn encode_change_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(2);
     }
+    state.use_entries::<0, 10>();
     let mut map = 0u64;
     map
         |= u64::from(
@@ -1458,6 +1465,7 @@ fn encode_remove_fields<'o, K: CpuKernel>(
     if is_named {
         state.set_last_template(3);
     }
+    state.use_entries::<0, 10>();
     let mut map = 0u64;
     map
         |= u64::from(

@@ -78,6 +78,9 @@ pub struct ModuleState<const WORDS: usize, const ENTRIES: usize, const TAGS: usi
     /// The last template, as [`LastTemplate::word`].
     last_template: u64,
     saved: SavedEntries<WORDS, ENTRIES, TAGS>,
+    /// A bit for each [`BLOCK`](Self::BLOCK) of entries that a message used since the last reset: in all others the
+    /// entries are undefined. Only with more than [`RESET_WHOLE_MAX`] entries.
+    used: u64,
 }
 
 /// Last template: the template id is a copy field of the global dictionary.
@@ -114,6 +117,9 @@ impl LastTemplate {
     }
 }
 
+/// Most entries that a reset clears without asking which were used: eight stores.
+const RESET_WHOLE_MAX: usize = 128;
+
 /// A copy of the entries before the message.
 #[derive(Clone, Debug)]
 struct SavedEntries<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
@@ -148,14 +154,48 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
                 states: [is::UNDEFINED; ENTRIES],
                 tags: [0; TAGS],
             },
+            used: 0,
         }
     }
 
+    /// Entries of a block, so many that there are at most 64 blocks. If the last one is not whole, it begins in
+    /// the one before, so all have this length.
+    const BLOCK: usize = match ENTRIES.div_ceil(u64::BITS as usize) {
+        0..64 => 64,
+        len => len,
+    };
+
+    /// Returns the bits of the blocks that `count` entries are in, from number `first` on.
+    const fn blocks(first: usize, count: usize) -> u64 {
+        let last = (first + count - 1) / Self::BLOCK;
+        u64::MAX << (first / Self::BLOCK) & u64::MAX >> (u64::BITS as usize - 1 - last)
+    }
+
     /// Resets every dictionary but keeps the template id: the effect of a template's reset
-    /// attribute.
+    /// attribute. The message, and those around it, go on to use their entries.
     #[inline(always)]
     pub fn reset_values(&mut self) {
-        self.states = [is::UNDEFINED; ENTRIES];
+        if ENTRIES <= RESET_WHOLE_MAX {
+            self.states = [is::UNDEFINED; ENTRIES];
+            return;
+        }
+        let mut used = self.used;
+        while used != 0 {
+            let block = used.trailing_zeros() as usize * Self::BLOCK;
+            let from = block.min(ENTRIES - Self::BLOCK);
+            if let Some(states) = self.states.get_mut(from..from + Self::BLOCK) {
+                states.fill(is::UNDEFINED);
+            }
+            used &= used - 1;
+        }
+    }
+
+    /// Notes that a message uses the entries `FROM..FROM + LEN`, before it changes any.
+    #[inline(always)]
+    pub fn use_entries<const FROM: usize, const LEN: usize>(&mut self) {
+        if ENTRIES > RESET_WHOLE_MAX {
+            self.used |= const { Self::blocks(FROM, LEN) };
+        }
     }
 
     /// Returns the last template, if it is a generated one.
@@ -473,6 +513,9 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
     #[inline]
     fn reset(&mut self) {
         self.reset_values();
+        if ENTRIES > RESET_WHOLE_MAX {
+            self.used = 0;
+        }
         self.is_fresh = true;
         self.last_template = LastTemplate::Undefined.word();
     }
@@ -517,6 +560,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
     #[allow(private_interfaces)]
     fn set_previous(&mut self, slot: StateSlot, value: Previous<'_>) {
         self.is_fresh = false;
+        self.used |= Self::blocks(slot.entry, 1);
         match value {
             Previous::Undefined => self.states[slot.entry] = is::UNDEFINED,
             Previous::Empty => self.set_empty(slot),
