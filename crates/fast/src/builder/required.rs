@@ -2,36 +2,27 @@
 
 use crate::program::{FieldLayout, Program, SegmentRef, Storage};
 
-/// For each segment, the presence bits of its mandatory fields.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RequiredFields {
-    /// First mask of each segment; the last element is the number of masks.
-    starts: Vec<usize>,
-    masks: Vec<u64>,
-}
+/// For each segment, the presence bits of its mandatory fields, one mask per presence word.
+#[derive(Clone, Debug)]
+pub(super) struct RequiredFields(Vec<Vec<u64>>);
 
 impl RequiredFields {
     pub(super) fn of(program: &Program) -> Self {
-        let mut required = Self::default();
-        for index in 0..program.segments.len() {
-            let start = required.masks.len();
-            required.starts.push(start);
-            required.masks.push(0);
+        let masks = |index: usize| {
+            let mut masks = vec![0];
             for field in program.fields_of(SegmentRef(index as u32)) {
-                let (word, bit) = field.presence;
-                required.masks.resize(required.masks.len().max(start + word as usize + 1), 0);
-                if is_required(field) {
-                    required.masks[start + word as usize] |= 1 << bit;
-                }
+                let (word, bit) = (field.presence.0 as usize, field.presence.1);
+                masks.resize(masks.len().max(word + 1), 0);
+                masks[word] |= u64::from(is_required(field)) << bit;
             }
-        }
-        required.starts.push(required.masks.len());
-        required
+            masks
+        };
+        Self((0..program.segments.len()).map(masks).collect())
     }
 
     /// Returns the masks of a segment, one per presence word.
     pub(super) fn masks(&self, segment: SegmentRef) -> &[u64] {
-        &self.masks[self.starts[segment.index()]..self.starts[segment.index() + 1]]
+        &self.0[segment.index()]
     }
 }
 

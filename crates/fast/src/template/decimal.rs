@@ -69,24 +69,23 @@ impl FromStr for Decimal {
     type Err = ParseDecimalError;
 
     fn from_str(text: &str) -> Result<Self, ParseDecimalError> {
-        let (digits, exponent) = match text.split_once(['e', 'E']) {
-            Some((digits, exponent)) => {
-                (digits, exponent.parse::<i32>().map_err(|_| ParseDecimalError)?)
-            }
-            None => (text, 0),
-        };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
-        let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_number = all_digits(unsigned) && all_digits(fraction);
-        if !is_number || unsigned.len() + fraction.len() == 0 {
-            return Err(ParseDecimalError);
-        }
-        let mantissa = format!("{whole}{fraction}").parse().map_err(|_| ParseDecimalError)?;
-        let places = i32::try_from(fraction.len()).map_err(|_| ParseDecimalError)?;
-        let exponent = exponent.checked_sub(places).ok_or(ParseDecimalError)?;
-        Ok(Self { mantissa, exponent })
+        parse(text).ok_or(ParseDecimalError)
     }
+}
+
+fn parse(text: &str) -> Option<Decimal> {
+    let (digits, exponent) = match text.split_once(['e', 'E']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    // Without whole digits, a sign behind the point would become that of the mantissa.
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let mantissa = [whole, fraction].concat().parse().ok()?;
+    let places = i32::try_from(fraction.len()).ok()?;
+    Some(Decimal { mantissa, exponent: exponent.checked_sub(places)? })
 }
 
 #[cfg(test)]

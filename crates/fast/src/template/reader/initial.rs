@@ -33,17 +33,6 @@ fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
-/// Parses a whole number: sign, then digits only. Rust's own parser accepts the same, except for a
-/// lone `+` or `-`.
-fn integer(text: &str) -> Option<i128> {
-    let text = trim(text);
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    text.parse().ok()
-}
-
 pub(super) fn unsigned(text: &str, width: Width) -> Result<u64, String> {
     let max = u64::MAX >> (64 - width as u32);
     ranged(text, "an integer", 0, max)
@@ -59,11 +48,12 @@ fn exponent(text: &str) -> Result<i64, String> {
     ranged(text, "an exponent", -max, max)
 }
 
+/// Parses a whole number: a sign or none, then digits only.
 fn ranged<T>(text: &str, what: &str, min: T, max: T) -> Result<T, String>
 where
     T: TryFrom<i128> + PartialOrd + Display,
 {
-    let value = integer(text).and_then(|value| T::try_from(value).ok());
+    let value = trim(text).parse::<i128>().ok().and_then(|value| T::try_from(value).ok());
     value
         .filter(|value| (&min..=&max).contains(&value))
         .ok_or_else(|| format!("{what} from {min} to {max}"))
@@ -104,25 +94,18 @@ fn decimal(text: &str) -> Result<Decimal, String> {
 }
 
 fn scaled(text: &str) -> Option<Decimal> {
-    let (negative, number) = match text.strip_prefix('-') {
-        Some(number) => (true, number),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if (whole.is_empty() && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {
-        return None;
-    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = [whole, fraction].concat();
     let significant = digits.trim_end_matches('0');
-    if significant.is_empty() {
-        return Some(Decimal { mantissa: 0, exponent: 0 });
+    let zeros = digits.len() - significant.len();
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
     }
-    let zeros = i64::try_from(digits.len() - significant.len()).ok()?;
-    let places = i64::try_from(fraction.len()).ok()?;
-    let exponent = i32::try_from(zeros - places).ok()?;
-    let magnitude: i128 = significant.parse().ok()?;
-    let mantissa = i64::try_from(if negative { -magnitude } else { magnitude }).ok()?;
+    if zeros > 0 && matches!(significant, "" | "+" | "-") {
+        return Some(Decimal::default());
+    }
+    let mantissa = significant.parse().ok()?;
+    let exponent = i32::try_from(zeros).ok()? - i32::try_from(fraction.len()).ok()?;
     (exponent.abs() <= EXPONENT_MAX).then_some(Decimal { mantissa, exponent })
 }
 
