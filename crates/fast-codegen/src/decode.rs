@@ -121,48 +121,34 @@ impl<'p> Module<'p> {
             }
         };
         let name = &shape.name;
-        let (unit, out) = match shape.is_stored {
-            true => (String::new(), name.as_str()),
-            // A segment without a struct still needs a type for the `Segment` trait.
-            false => (format!("struct {name};\n"), "()"),
+        let (unit, out, parameter, argument) = match shape.is_stored {
+            true => (String::new(), name.as_str(), format!("out: &mut {name}, "), "out, "),
+            // A segment without a struct still needs a type for the `DecodeSegment` trait.
+            false => (format!("struct {name};\n"), "()", String::new(), ""),
         };
+        let segment = |body: &str| format!("{unit}{}", segment_of(name, "_: ()", "()", out, body));
         let body = match shape.depth > tickwire_fast::Limits::DEPTH_MAX {
             // No decoder accepts this depth.
             true => "None".to_owned(),
             false => format!("{map}{body}Some(c)"),
         };
         if !is_leaf(shape) {
-            return unit
-                + &segment_of(name, "_: ()", "()", out, &format!("let mut c = c;\n{body}"));
+            return segment(&format!("let mut c = c;\n{body}"));
         }
-        // Entries without nested segments are decoded inline, in the sequence's loop.
-        let out = match shape.is_stored {
-            true => format!("out: &mut {name}, "),
-            false => String::new(),
-        };
+        // Entries without nested segments are decoded inline, in the sequence's loop. Entries whose
+        // state is unknown are rare, so their function is kept out of line.
+        let function = shape.function("decode");
         let is_warm = self.warm_entries(shape).is_some();
-        let segment = match is_warm {
-            true => unit + &self.unknown_segment(shape),
+        let unknown = match is_warm {
+            true => segment(&format!("{function}::<K, Unknown>(c, state, {argument}x)")),
             false => String::new(),
         };
         format!(
-            "{segment}{}#[inline(always)]\nfn {}<'b, {}>(mut c: InputCursor<'b, K>, state: &mut State, {out}x: &mut CodingContext) \
+            "{unknown}{}#[inline(always)]\nfn {function}<'b, {}>(mut c: InputCursor<'b, K>, state: &mut State, {parameter}x: &mut CodingContext) \
              -> Option<InputCursor<'b, K>> {{ {body} }}\n",
             allow_unused(&body),
-            shape.function("decode"),
             generics(is_warm),
         )
-    }
-
-    /// Returns the function for entries whose state is unknown. These are rare, so it is kept out
-    /// of line.
-    fn unknown_segment(&self, shape: &StructShape<'p>) -> String {
-        let (out, argument) = match shape.is_stored {
-            true => (shape.name.as_str(), "out, "),
-            false => ("()", ""),
-        };
-        let body = format!("{}::<K, Unknown>(c, state, {argument}x)", shape.function("decode"));
-        segment_of(&shape.name, "_: ()", "()", out, &body)
     }
 
     /// Returns what the messages of a template may change, as generic arguments: the first word and how

@@ -153,12 +153,9 @@ pub(crate) fn map_bits(operation: &Operation<'_>) -> u32 {
 
 /// Returns the number of presence-map bits of a field.
 pub(crate) fn field_bits(field: &ExpandedField<'_>) -> u32 {
-    match &field.kind {
-        FieldKind::Scalar { operation, .. } => map_bits(operation),
-        FieldKind::Parts { exponent, mantissa } => map_bits(exponent) + map_bits(mantissa),
+    match field.kind {
         FieldKind::Group(_) => u32::from(field.is_optional),
-        FieldKind::Sequence { length, .. } => map_bits(length),
-        FieldKind::Dynamic => 0,
+        _ => field.operations().map(map_bits).sum(),
     }
 }
 
