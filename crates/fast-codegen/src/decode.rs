@@ -2,7 +2,7 @@
 
 use crate::integer::IntegerShape;
 use crate::module::{EntrySlot, Module};
-use crate::operation::FieldScene;
+use crate::operation::{FieldPart, FieldScene};
 use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
 use crate::shape::{MapMode, Root, StructMember, StructShape, field_bits, is_constant};
 use tickwire_fast::rt::ValueKind;
@@ -275,42 +275,37 @@ impl<'p> FieldScene<'_, 'p> {
         field_type: &FieldType,
         operation: &Operation<'_>,
     ) -> String {
-        let (bit, is_optional) = (member.bit, member.plan.is_optional);
+        let part = member.part(operation);
         if operation.rule.is_constant() {
-            return match is_optional {
+            return match part.is_optional {
                 true => self.present_by_bit(member),
                 false => String::new(),
             };
         }
-        let check = self.check_type(operation, bit);
+        let check = self.check_type(part);
         if operation.rule.silent == SilentValue::Absent {
             let rule = OperatorRule { silent: SilentValue::Never, ..operation.rule };
             let sent = Operation { rule, ..*operation };
-            let (expression, cast) = self.value(field_type, &sent, true, bit);
+            let (expression, cast) =
+                self.value(field_type, FieldPart { operation: &sent, ..part });
             let absent = self.leave(operation) + &self.absent(member);
             return format!(
                 "{check}if {} {{ rt::seldom(); {} }} {}\n",
-                self.test(bit),
+                self.test(part.bit),
                 self.store(member, &expression, cast),
                 or_else(&absent)
             );
         }
-        let (expression, cast) = self.value(field_type, operation, is_optional, bit);
+        let (expression, cast) = self.value(field_type, part);
         check + &self.store(member, &expression, cast)
     }
 
     /// Returns the expression of a scalar's value, and its type if it is an integer.
-    fn value(
-        &self,
-        field_type: &FieldType,
-        operation: &Operation<'_>,
-        is_optional: bool,
-        bit: u32,
-    ) -> (String, Option<IntegerShape>) {
+    fn value(&self, field_type: &FieldType, part: FieldPart<'_>) -> (String, Option<IntegerShape>) {
         match (IntegerShape::of(field_type), field_type) {
-            (Some(kind), _) => (self.integer(operation, kind, is_optional, bit), Some(kind)),
-            (None, FieldType::Decimal) => (self.decimal(operation, is_optional, bit), None),
-            (None, _) => (self.text(operation, field_type, is_optional, bit), None),
+            (Some(kind), _) => (self.integer(part, kind), Some(kind)),
+            (None, FieldType::Decimal) => (self.decimal(part), None),
+            (None, _) => (self.text(part, field_type), None),
         }
     }
 
@@ -372,13 +367,12 @@ impl<'p> FieldScene<'_, 'p> {
         // Rarely present fields are not covered by the check of entries before the segment.
         let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.past };
         let scene = &FieldScene { past, ..*self };
-        let is_optional = member.plan.is_optional;
-        let mantissa_bit = member.bit + crate::shape::map_bits(exponent);
         let absent = format!("{}{}", scene.leave(mantissa), self.absent(member));
+        let [first, second] = member.parts(exponent, mantissa);
         let mantissa = format!(
             "let exponent = rt::exponent(exponent)?;\n{}let mantissa: u64 = {};\n",
-            scene.check_type(mantissa, mantissa_bit),
-            scene.integer(mantissa, IntegerShape::MANTISSA, false, mantissa_bit)
+            scene.check_type(second),
+            scene.integer(second, IntegerShape::MANTISSA)
         );
         let store = match member.is_stored {
             true => format!(
@@ -387,9 +381,9 @@ impl<'p> FieldScene<'_, 'p> {
             ),
             false => "let _ = (mantissa, exponent);\n".to_owned(),
         };
-        let check = scene.check_type(exponent, member.bit);
-        let value = scene.integer(exponent, exponent_type(exponent), is_optional, member.bit);
-        match is_optional {
+        let check = scene.check_type(first);
+        let value = scene.integer(first, exponent_type(exponent));
+        match first.is_optional {
             true => format!(
                 "{check}let exponent = {value};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}} {}\n",
                 or_else(&absent)
@@ -456,14 +450,14 @@ impl<'p> FieldScene<'_, 'p> {
             false => "x.begin_sequence(count)",
         };
         let entries = format!("let count = {begin}?;\n{}", self.entries(member, child));
-        let check = self.check_type(length, member.bit);
+        let part = member.part(length);
+        let check = self.check_type(part);
         let clear = match member.is_stored {
             true => format!("out.{}.clear();", member.ident),
             false => String::new(),
         };
-        let is_optional = member.plan.is_optional;
-        let value = self.integer(length, IntegerShape::LENGTH, is_optional, member.bit);
-        match is_optional {
+        let value = self.integer(part, IntegerShape::LENGTH);
+        match part.is_optional {
             true => format!(
                 "{check}let count = {value};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
                 self.absent(member)

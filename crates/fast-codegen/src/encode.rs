@@ -8,7 +8,7 @@ use crate::decode::saved;
 use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::operation::{
-    charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
+    FieldPart, charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
 use crate::shape::{Root, StructMember, StructShape};
 use tickwire_fast::rt::expanded::{FieldKind, Operation, SilentValue, StreamContent};
@@ -289,7 +289,8 @@ impl<'p> EncodePrinter<'_, 'p> {
         operation: &Operation<'_>,
     ) -> EncodeStep {
         let ident = &member.ident;
-        let is_optional = member.plan.is_optional;
+        let part = member.part(operation);
+        let is_optional = part.is_optional;
         if operation.rule.is_constant() {
             let sends = is_optional.then(|| Sends::If(format!("m.{ident}()")));
             return EncodeStep { before: String::new(), sends, write: String::new() };
@@ -300,22 +301,17 @@ impl<'p> EncodePrinter<'_, 'p> {
                     false => kind.word(&format!("m.{ident}")),
                     true => kind.optional_word(&format!("m.{ident}()")),
                 };
-                self.integer(operation, kind, is_optional, &value)
+                self.integer(part, kind, &value)
             }
-            (None, FieldType::Decimal) => self.decimal(operation, is_optional, ident),
-            (None, _) => self.text(operation, field_type, is_optional, ident),
+            (None, FieldType::Decimal) => self.decimal(part, ident),
+            (None, _) => self.text(part, field_type, ident),
         }
     }
 
     /// Emits an integer's operator; `value` is a `u64`, or an `Option<u64>` if the field may be
     /// absent.
-    fn integer(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        is_optional: bool,
-        value: &str,
-    ) -> EncodeStep {
+    fn integer(&self, part: FieldPart<'_>, kind: IntegerShape, value: &str) -> EncodeStep {
+        let FieldPart { operation, is_optional, .. } = part;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
@@ -378,7 +374,8 @@ impl<'p> EncodePrinter<'_, 'p> {
         })
     }
 
-    fn decimal(&self, operation: &Operation<'_>, is_optional: bool, ident: &str) -> EncodeStep {
+    fn decimal(&self, part: FieldPart<'_>, ident: &str) -> EncodeStep {
+        let FieldPart { operation, is_optional, .. } = part;
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
@@ -415,13 +412,8 @@ impl<'p> EncodePrinter<'_, 'p> {
         })
     }
 
-    fn text(
-        &self,
-        operation: &Operation<'_>,
-        field_type: &FieldType,
-        is_optional: bool,
-        ident: &str,
-    ) -> EncodeStep {
+    fn text(&self, part: FieldPart<'_>, field_type: &FieldType, ident: &str) -> EncodeStep {
+        let FieldPart { operation, is_optional, .. } = part;
         let slot = self.module.slot(operation);
         let charset = charset(field_type);
         let is_given = operation.initial.is_some();
@@ -495,10 +487,11 @@ impl<'p> EncodePrinter<'_, 'p> {
             true => format!("m.{ident}().map(|value| i64::from(value.exponent) as u64)"),
             false => format!("i64::from(m.{ident}.exponent) as u64"),
         };
-        let mut first = self.part(exponent, IntegerShape::EXPONENT, is_optional, &exponent_value);
+        let [first, second] = member.parts(exponent, mantissa);
+        let mut first = self.part(first, IntegerShape::EXPONENT, &exponent_value);
         first.before.insert_str(0, &check_exponent(ident, is_optional));
         let mantissa_value = format!("m.{ident}.mantissa as u64");
-        let mut second = self.part(mantissa, IntegerShape::MANTISSA, false, &mantissa_value);
+        let mut second = self.part(second, IntegerShape::MANTISSA, &mantissa_value);
         // A mantissa without a bit of its own is written together with the exponent.
         if is_optional && !mantissa.rule.has_map_bit() {
             let before = std::mem::take(&mut second.before);
@@ -509,15 +502,10 @@ impl<'p> EncodePrinter<'_, 'p> {
 
     /// Emits a part of a value: an exponent, a mantissa, a length. A constant part that differs from
     /// the value cannot be encoded (D3).
-    fn part(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        is_optional: bool,
-        value: &str,
-    ) -> EncodeStep {
+    fn part(&self, part: FieldPart<'_>, kind: IntegerShape, value: &str) -> EncodeStep {
+        let FieldPart { operation, is_optional, .. } = part;
         if !operation.rule.is_constant() {
-            return self.integer(operation, kind, is_optional, value);
+            return self.integer(part, kind, value);
         }
         let initial = initial_integer(operation, kind).unwrap_or("0".into());
         let (before, sends) = match is_optional {
@@ -553,7 +541,7 @@ impl<'p> EncodePrinter<'_, 'p> {
             true => format!("m.{ident}().map(|entries| entries.len() as u64)"),
             false => format!("m.{ident}.len() as u64"),
         };
-        let first = self.part(length, IntegerShape::LENGTH, is_optional, &value);
+        let first = self.part(member.part(length), IntegerShape::LENGTH, &value);
         let entries = format!(
             "x.begin_sequence(entries.len() as u64)?; \
              for entry in entries.iter() {{ {} }}",

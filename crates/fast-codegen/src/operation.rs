@@ -14,6 +14,15 @@ use tickwire_fast::template::{Decimal, FieldType, Value};
 /// Longest string that is stored inline, without the arena, bytes.
 const SHORT_MAX: usize = 7;
 
+/// An operator of a field: of the whole field, an exponent, a mantissa or a length.
+#[derive(Clone, Copy)]
+pub(crate) struct FieldPart<'o> {
+    pub(crate) operation: &'o Operation<'o>,
+    pub(crate) is_optional: bool,
+    /// Number of its presence-map bit, if it has one.
+    pub(crate) bit: u32,
+}
+
 /// Expressions of a value, for the parts of a rule.
 struct ValueParts {
     /// Reads it from the stream.
@@ -65,7 +74,7 @@ impl FieldScene<'_, '_> {
     }
 
     /// Returns the type check (D4) of an entry that fields of several types share, as a statement.
-    pub(crate) fn check_type(&self, operation: &Operation<'_>, bit: u32) -> String {
+    pub(crate) fn check_type(&self, FieldPart { operation, bit, .. }: FieldPart<'_>) -> String {
         let Some(tag) = self.module.expanded.checked_tag(operation) else { return String::new() };
         let slot = self.module.slot(operation);
         let replaces = match operation.rule.replaces_previous_value() {
@@ -86,13 +95,8 @@ impl FieldScene<'_, '_> {
     }
 
     /// Returns the expression of a value by its rule.
-    fn by_rule(
-        &self,
-        operation: &Operation<'_>,
-        bit: u32,
-        is_optional: bool,
-        parts: &ValueParts,
-    ) -> String {
+    fn by_rule(&self, part: FieldPart<'_>, parts: &ValueParts) -> String {
+        let FieldPart { operation, is_optional, bit } = part;
         let rule = operation.rule;
         let initial = match is_optional {
             true => option(operation.initial.map(|_| parts.initial.clone())),
@@ -109,16 +113,10 @@ impl FieldScene<'_, '_> {
     }
 
     /// Returns the expression of an integer, as a `u64` or, if optional, an `Option<u64>`.
-    pub(crate) fn integer(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        is_optional: bool,
-        bit: u32,
-    ) -> String {
-        let value = self.any_integer(operation, kind, is_optional, bit);
-        let some = if is_optional { "Some(value)" } else { "value" };
-        match self.quick_unsigned(operation, kind, is_optional, bit) {
+    pub(crate) fn integer(&self, part: FieldPart<'_>, kind: IntegerShape) -> String {
+        let value = self.any_integer(part, kind);
+        let some = if part.is_optional { "Some(value)" } else { "value" };
+        match self.quick_unsigned(part, kind) {
             Some(quick) => {
                 format!("match {quick} {{ Some(value) => {some}, None => {value} }}")
             }
@@ -128,13 +126,8 @@ impl FieldScene<'_, '_> {
 
     /// Returns a fast path for values that are mostly one byte or not sent; `None` if it would not
     /// help.
-    fn quick_unsigned(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        is_optional: bool,
-        bit: u32,
-    ) -> Option<String> {
+    fn quick_unsigned(&self, part: FieldPart<'_>, kind: IntegerShape) -> Option<String> {
+        let FieldPart { operation, is_optional, bit } = part;
         if !operation.rule.replaces_previous_value() {
             return None;
         }
@@ -142,7 +135,7 @@ impl FieldScene<'_, '_> {
         let is_plain = !kind.is_signed
             && self.shape.mode.is_fixed()
             && self.module.expanded.checked_tag(operation).is_none();
-        if !is_plain || !is_small(operation, kind, is_optional) {
+        if !is_plain || !is_small(part, kind) {
             return None;
         }
         Some(format!(
@@ -154,13 +147,8 @@ impl FieldScene<'_, '_> {
         ))
     }
 
-    fn any_integer(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        is_optional: bool,
-        bit: u32,
-    ) -> String {
+    fn any_integer(&self, part: FieldPart<'_>, kind: IntegerShape) -> String {
+        let FieldPart { operation, is_optional, .. } = part;
         let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
@@ -189,19 +177,14 @@ impl FieldScene<'_, '_> {
         };
         let next = next(operation, kind);
         let derived = format!("state.derived::<{past}>({slot}, {given}, {next}){or_fail}");
-        self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial: base, derived })
+        self.by_rule(part, &ValueParts { sent, initial: base, derived })
     }
 
     /// Returns the expression of a string or byte vector, as a `Text` or, if optional, an
     /// `Option<Text>`.
-    pub(crate) fn text(
-        &self,
-        operation: &Operation<'_>,
-        kind: &FieldType,
-        is_optional: bool,
-        bit: u32,
-    ) -> String {
-        let value = self.any_text(operation, kind, is_optional, bit);
+    pub(crate) fn text(&self, part: FieldPart<'_>, kind: &FieldType) -> String {
+        let FieldPart { operation, is_optional, bit } = part;
+        let value = self.any_text(part, kind);
         let is_short =
             !matches!(operation.initial, Some(Value::Bytes(value)) if value.len() > SHORT_MAX);
         let is_quick = !is_optional
@@ -223,13 +206,8 @@ impl FieldScene<'_, '_> {
         )
     }
 
-    fn any_text(
-        &self,
-        operation: &Operation<'_>,
-        kind: &FieldType,
-        is_optional: bool,
-        bit: u32,
-    ) -> String {
+    fn any_text(&self, part: FieldPart<'_>, kind: &FieldType) -> String {
+        let FieldPart { operation, is_optional, .. } = part;
         let past = self.past;
         let slot = self.module.slot(operation);
         let (read, charset) = (read_text(kind, is_optional), charset(kind));
@@ -251,12 +229,13 @@ impl FieldScene<'_, '_> {
             StreamContent::Tail => changed("tail"),
         };
         let initial = initial_text(operation);
-        self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial, derived })
+        self.by_rule(part, &ValueParts { sent, initial, derived })
     }
 
     /// Returns the expression of a decimal with one operator, as a `Decimal` or, if optional, an
     /// `Option<Decimal>`.
-    pub(crate) fn decimal(&self, operation: &Operation<'_>, is_optional: bool, bit: u32) -> String {
+    pub(crate) fn decimal(&self, part: FieldPart<'_>) -> String {
+        let FieldPart { operation, is_optional, .. } = part;
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
@@ -275,7 +254,7 @@ impl FieldScene<'_, '_> {
             }
         };
         let derived = format!("state.copied_decimal({slot}, {given}){or_fail}");
-        self.by_rule(operation, bit, is_optional, &ValueParts { sent, initial: base, derived })
+        self.by_rule(part, &ValueParts { sent, initial: base, derived })
     }
 }
 
@@ -295,9 +274,9 @@ fn suffixes(is_optional: bool) -> (&'static str, &'static str) {
 
 /// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price
 /// levels (optional increments), are small numbers; identifiers and times have no initial value.
-fn is_small(operation: &Operation<'_>, kind: IntegerShape, is_optional: bool) -> bool {
-    let is_level = is_optional && operation.rule.silent == SilentValue::Next;
-    match operation.initial {
+fn is_small(part: FieldPart<'_>, kind: IntegerShape) -> bool {
+    let is_level = part.is_optional && part.operation.rule.silent == SilentValue::Next;
+    match part.operation.initial {
         Some(Value::UInt(value)) => *value < 0x7f,
         _ => kind.bits() <= 16 || is_level,
     }

@@ -1,6 +1,7 @@
 //! The structs of a module: one per template, group and sequence entry.
 
 use crate::names::{NameScope, snake};
+use crate::operation::FieldPart;
 use std::collections::HashMap;
 use tickwire_fast::TemplateId;
 use tickwire_fast::rt::ValueKind;
@@ -98,6 +99,21 @@ pub(crate) struct StructMember<'p> {
 }
 
 impl StructMember<'_> {
+    /// Returns the only operator of the field.
+    pub(crate) fn part<'o>(&self, operation: &'o Operation<'o>) -> FieldPart<'o> {
+        FieldPart { operation, is_optional: self.plan.is_optional, bit: self.bit }
+    }
+
+    /// Returns the operators of a decimal's parts.
+    pub(crate) fn parts<'o>(
+        &self,
+        exponent: &'o Operation<'o>,
+        mantissa: &'o Operation<'o>,
+    ) -> [FieldPart<'o>; 2] {
+        let bit = self.bit + map_bits(exponent);
+        [self.part(exponent), FieldPart { operation: mantissa, is_optional: false, bit }]
+    }
+
     /// Returns statements of a method that are executed if the field is present.
     pub(crate) fn if_present(&self, statements: &str) -> String {
         match self.presence {
