@@ -286,8 +286,7 @@ impl<'p> FieldScene<'_, 'p> {
         if operation.rule.silent == SilentValue::Absent {
             let rule = OperatorRule { silent: SilentValue::Never, ..operation.rule };
             let sent = Operation { rule, ..*operation };
-            let (expression, cast) =
-                self.value(field_type, FieldPart { operation: &sent, ..part });
+            let (expression, cast) = self.value(field_type, FieldPart { operation: &sent, ..part });
             let absent = self.leave(operation) + &self.absent(member);
             return format!(
                 "{check}if {} {{ rt::seldom(); {} }} {}\n",

@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::initial::unsigned;
-use super::operator::OPERATORS;
+use super::operator::is_operator;
 use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -33,7 +33,7 @@ impl TemplateReader<'_> {
             if child.tag_name().name() == "element" {
                 elements.extend(self.element(child, index, is_set));
                 index += 1;
-            } else if !OPERATORS.contains(&child.tag_name().name()) {
+            } else if !is_operator(&child) {
                 self.unexpected(child, node);
             }
         }

@@ -2,7 +2,7 @@
 //! type.
 
 use super::Node;
-use super::operator::OPERATORS;
+use super::operator::is_operator;
 use super::scalar::is_scalar;
 use super::scope::{Definitions, ElementScope};
 use super::source::quote;
@@ -205,8 +205,8 @@ fn sole_type<'s>(reader: &mut TemplateReader<'_>, parent: Node<'s>) -> Option<No
     let mut types = reader.children(parent);
     if name == "field" {
         types.retain(|node| {
-            let name = node.tag_name().name();
-            !OPERATORS.contains(&name) && !["exponent", "mantissa", "length"].contains(&name)
+            let is_part = ["exponent", "mantissa", "length"].contains(&node.tag_name().name());
+            !is_operator(node) && !is_part
         });
     }
     match types.as_slice() {

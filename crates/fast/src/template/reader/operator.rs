@@ -22,6 +22,11 @@ const KINDS: [OperatorKind; OPERATORS.len()] = [
     OperatorKind::Tail,
 ];
 
+/// True for an operator element.
+pub(super) fn is_operator(node: &Node<'_>) -> bool {
+    OPERATORS.contains(&node.tag_name().name())
+}
+
 /// The field or part that an operator applies to.
 pub(super) struct OperatorPlace<'p, 's> {
     /// Scope of the element that holds the operator.

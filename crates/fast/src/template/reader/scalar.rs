@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::layers::{ElementHeader, Layers};
-use super::operator::{OPERATORS, OperatorPlace};
+use super::operator::{OPERATORS, OperatorPlace, is_operator};
 use super::scope::ElementScope;
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -123,18 +123,9 @@ impl TemplateReader<'_> {
     /// Returns the outermost layer with an operator: the use of a definition overrides the
     /// definition.
     fn operator_layer(&mut self, layers: &Layers<'_>, is_decimal: bool) -> usize {
-        let has_operator = |reader: &Self, node: Node<'_>| {
-            reader.children(node).iter().any(|child| {
-                OPERATORS.contains(&child.tag_name().name()) || (is_decimal && is_part(child))
-            })
-        };
-        let with_operator: Vec<usize> = layers
-            .nodes
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| has_operator(self, **node))
-            .map(|(index, _)| index)
-            .collect();
+        let counts = |child: &Node<'_>| is_operator(child) || (is_decimal && is_part(child));
+        let has_operator = |&layer: &usize| self.children(layers.nodes[layer]).iter().any(counts);
+        let with_operator: Vec<usize> = (0..layers.nodes.len()).filter(has_operator).collect();
         if let [0, 1, ..] = with_operator.as_slice()
             && layers.nodes[1].tag_name().name() == "type"
         {
@@ -152,7 +143,7 @@ impl TemplateReader<'_> {
         scope: ElementScope<'_>,
     ) -> Operators {
         let children = self.children(holder);
-        if let Some(whole) = children.iter().find(|c| OPERATORS.contains(&c.tag_name().name())) {
+        if let Some(whole) = children.iter().find(|child| is_operator(child)) {
             let message = "the decimal has an operator of its own and on its parts";
             self.error(Code::S1, *whole, message, "leave either the one or the other");
         }
