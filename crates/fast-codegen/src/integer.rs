@@ -41,8 +41,8 @@ impl IntegerShape {
         if self.is_signed { "signed" } else { "unsigned" }
     }
 
-    /// Returns the call that reads a value as a `u64` or, if nullable, an `Option<u64>`. Values
-    /// of 64 bits are mostly long if they are always sent; copied ones are sent because they changed.
+    /// Returns the call that reads a value as a `u64` or, if nullable, an `Option<u64>`. Values of
+    /// 64 bits are mostly long if they are always sent; copied ones are sent because they changed.
     pub(crate) fn read(self, silent: SilentValue, is_nullable: bool) -> String {
         let varied = match silent {
             SilentValue::Never if !self.is_signed && self.bits() == 64 && !is_nullable => {
