@@ -38,17 +38,11 @@ impl EncoderEngine<'_> {
         }
     }
 
-    /// Writes a value to the stream, and assigns it to the entry if the field has one.
+    /// Writes a value to the stream. A delta assigns it, too.
     fn scaled_in_stream(&mut self, op: &Op, value: Option<Decimal>) -> Result<(), FastErrorKind> {
         match op.rule.stream {
             StreamContent::Constant => Ok(()),
-            StreamContent::Value => {
-                self.scaled_on_wire(op, value)?;
-                if op.rule.derives_from_previous() {
-                    self.set_scaled(op, value);
-                }
-                Ok(())
-            }
+            StreamContent::Value => self.scaled_on_wire(op, value),
             StreamContent::Delta | StreamContent::Tail => self.scaled_delta(op, value),
         }
     }
@@ -105,7 +99,10 @@ impl EncoderEngine<'_> {
         let follows = !self.take_replace() && self.scaled_follows(op, value);
         map.push(self.out, !follows);
         if !follows {
-            return self.scaled_in_stream(op, value);
+            self.scaled_in_stream(op, value)?;
+            if op.rule.has_base() {
+                return Ok(());
+            }
         }
         self.set_scaled(op, value);
         Ok(())

@@ -8,7 +8,7 @@ use crate::error::{FastError, FastErrorKind};
 use crate::limits::Limits;
 use crate::message::{MessageStore, pair_of};
 use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
-use crate::template::Decimal;
+use crate::template::{Decimal, StreamContent};
 
 /// Execution of a program over one message.
 ///
@@ -117,12 +117,14 @@ impl<'e> EncoderEngine<'e> {
             let outcome: FieldEncoded = match op.code {
                 OpCode::UIntNone | OpCode::UIntNoneOptional => self.none::<Unsigned>(op, integer()),
                 OpCode::UIntDefault | OpCode::UIntDefaultOptional => {
-                    self.default::<Unsigned>(op, map, integer())
+                    self.default::<Unsigned>(op, map, integer(), StreamContent::Value)
                 }
                 OpCode::UIntCopy
                 | OpCode::UIntCopyOptional
                 | OpCode::UIntIncrement
-                | OpCode::UIntIncrementOptional => self.following::<Unsigned>(op, map, integer()),
+                | OpCode::UIntIncrementOptional => {
+                    self.following::<Unsigned>(op, map, integer(), StreamContent::Value)
+                }
                 OpCode::UIntDelta | OpCode::UIntDeltaOptional => {
                     self.delta::<Unsigned>(op, integer())
                 }
@@ -222,7 +224,7 @@ impl<'e> EncoderEngine<'e> {
             OpCode::Exponent => {
                 self.any::<Signed>(op, map, value, FastErrorKind::DecimalNotEncodable)
             }
-            _ => self.default::<Signed>(op, map, value),
+            _ => self.default::<Signed>(op, map, value, StreamContent::Value),
         }
     }
 

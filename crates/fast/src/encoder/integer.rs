@@ -62,6 +62,8 @@ impl EncoderEngine<'_> {
         Ok(())
     }
 
+    /// `stream` is that of the operation's rule: operations with a code of their own pass it as a constant.
+    ///
     /// Spec: FAST 1.1 §6.3.4.
     #[inline(always)]
     pub(super) fn default<T: EncodedInteger>(
@@ -69,6 +71,7 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
+        stream: StreamContent,
     ) -> Result<(), FastErrorKind> {
         let initial = self.initial(op);
         if value == initial.given.then_some(initial.word) && (op.optional || initial.given) {
@@ -76,11 +79,11 @@ impl EncoderEngine<'_> {
             return Ok(());
         }
         map.push(self.out, true);
-        self.in_stream::<T>(op, value)
+        self.in_stream::<T>(op, value, stream)
     }
 
     /// Encodes a field whose silent value is the previous one or the next: nothing is sent if the decoder
-    /// derives the value.
+    /// derives the value. `stream` as for [`default`](Self::default).
     ///
     /// Spec: FAST 1.1 §6.3.5, §6.3.6.
     #[inline(always)]
@@ -89,26 +92,26 @@ impl EncoderEngine<'_> {
         op: &Op,
         map: &mut MapWriter,
         value: Option<u64>,
+        stream: StreamContent,
     ) -> Result<(), FastErrorKind> {
         let state = self.dictionary.state(op.entry);
         let is_copy = op.rule.silent != SilentValue::Next;
         let follows = !self.take_replace() && self.follows::<T>(op, state, is_copy, value);
         map.push(self.out, !follows);
+        if follows && is_copy && state == EntryState::Assigned {
+            return Ok(());
+        }
         if !follows {
-            return self.in_stream::<T>(op, value);
+            self.in_stream::<T>(op, value, stream)?;
+            if matches!(stream, StreamContent::Delta | StreamContent::Tail) {
+                return Ok(());
+            }
         }
-        if !is_copy || state != EntryState::Assigned {
-            self.assign(op, value);
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn assign(&mut self, op: &Op, value: Option<u64>) {
         match value {
             Some(value) => self.dictionary.set_integer::<true>(op.entry, value),
             None => self.dictionary.set_empty::<true>(op.entry),
         }
+        Ok(())
     }
 
     /// True if the decoder derives the value without anything in the stream.
@@ -186,29 +189,27 @@ impl EncoderEngine<'_> {
             }
             return self.constant(op, map, value.is_some());
         }
+        let stream = op.rule.stream;
         match op.rule.silent {
-            SilentValue::Never => self.in_stream::<T>(op, value),
-            SilentValue::Absent | SilentValue::Initial => self.default::<T>(op, map, value),
-            SilentValue::Previous | SilentValue::Next => self.following::<T>(op, map, value),
+            SilentValue::Never => self.in_stream::<T>(op, value, stream),
+            SilentValue::Absent | SilentValue::Initial => self.default::<T>(op, map, value, stream),
+            SilentValue::Previous | SilentValue::Next => {
+                self.following::<T>(op, map, value, stream)
+            }
         }
     }
 
-    /// Writes a value to the stream, and assigns it to the entry if the field has one.
+    /// Writes a value to the stream. A delta assigns it, too.
     #[inline(always)]
     fn in_stream<T: EncodedInteger>(
         &mut self,
         op: &Op,
         value: Option<u64>,
+        stream: StreamContent,
     ) -> Result<(), FastErrorKind> {
-        match op.rule.stream {
+        match stream {
             StreamContent::Constant => Ok(()),
-            StreamContent::Value => {
-                self.none::<T>(op, value)?;
-                if op.rule.derives_from_previous() {
-                    self.assign(op, value);
-                }
-                Ok(())
-            }
+            StreamContent::Value => self.none::<T>(op, value),
             StreamContent::Delta | StreamContent::Tail => self.delta::<T>(op, value),
         }
     }

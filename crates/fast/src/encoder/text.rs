@@ -24,18 +24,12 @@ impl<'e> EncoderEngine<'e> {
         }
     }
 
-    /// Writes a value to the stream, and assigns it to the entry if the field has one.
+    /// Writes a value to the stream. Deltas and tails assign it, too.
     #[inline]
     fn text_in_stream(&mut self, op: &Op, at: Option<usize>) -> Result<(), FastErrorKind> {
         match op.rule.stream {
             StreamContent::Constant => Ok(()),
-            StreamContent::Value => {
-                self.text_on_wire(op, at)?;
-                if op.rule.derives_from_previous() {
-                    self.set_text(op, at);
-                }
-                Ok(())
-            }
+            StreamContent::Value => self.text_on_wire(op, at),
             StreamContent::Delta => self.text_delta(op, at),
             StreamContent::Tail => self.tail(op, at),
         }
@@ -122,12 +116,16 @@ impl<'e> EncoderEngine<'e> {
         let state = self.dictionary.state(op.entry);
         let follows = !self.take_replace() && self.text_follows(op, state, at);
         map.push(self.out, !follows);
+        if follows && state == EntryState::Assigned {
+            return Ok(());
+        }
         if !follows {
-            return self.text_in_stream(op, at);
+            self.text_in_stream(op, at)?;
+            if op.rule.has_base() {
+                return Ok(());
+            }
         }
-        if state != EntryState::Assigned {
-            self.set_text(op, at);
-        }
+        self.set_text(op, at);
         Ok(())
     }
 
