@@ -338,6 +338,7 @@ impl<'p> EncodePrinter<'_, 'p> {
             SilentValue::Next => follows(&kind.next()),
         };
         if operation.rule.has_base() {
+            check_base(operation);
             let difference = |value: &str| {
                 format!(
                     "let base = state.base::<Unknown>({slot}, {base})?; \
@@ -391,6 +392,7 @@ impl<'p> EncodePrinter<'_, 'p> {
         };
         let check = check_exponent(ident, is_optional);
         if operation.rule.has_base() {
+            check_base(operation);
             let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
             let difference = |value: &str| {
                 format!(
@@ -587,6 +589,16 @@ fn values(ident: &str, is_optional: bool) -> (String, String) {
         true => (format!("m.{ident}()"), format!("m.{ident}()")),
         false => (format!("m.{ident}"), format!("Some(m.{ident})")),
     }
+}
+
+/// A delta is computed after the decision to send the value, which would have overwritten the base value if it compared the
+/// value with the previous one. No operator has such a rule.
+fn check_base(operation: &Operation<'_>) {
+    assert!(
+        !operation.rule.derives_from_previous(),
+        "the encoder of a module cannot have {:?}",
+        operation.rule
+    );
 }
 
 /// Returns the check of a decimal's exponent (R1), as a statement.

@@ -231,6 +231,18 @@ impl DictionaryEntries {
         self.last_template = index;
     }
 
+    /// Begins a plain message: resets the entries if `is_reset`, and sets the last template. Returns true if every
+    /// entry is undefined; after a template without entries they still are.
+    #[inline]
+    pub(crate) fn begin_plain(&mut self, index: u32, is_reset: bool, has_entries: bool) -> bool {
+        if is_reset {
+            self.reset_values();
+        }
+        let is_fresh = is_reset || self.is_unused();
+        self.set_last_of_plain(index, is_fresh && !has_entries);
+        is_fresh
+    }
+
     /// As [`set_last_template`](Self::set_last_template), for a message that leaves every entry undefined if
     /// `is_unused`.
     #[inline]

@@ -41,11 +41,7 @@ impl<'q> PlainMessage<'q> {
         }
         // Repeating these has no further effect.
         let is_reset = quick.reset && self.obey_reset;
-        if is_reset {
-            self.dictionary.reset_values();
-        }
-        let is_fresh = is_reset || self.dictionary.is_unused();
-        self.dictionary.set_last_of_plain(index, is_fresh && !quick.has_entries);
+        self.dictionary.begin_plain(index, is_reset, quick.has_entries);
         self.dictionary.settle(self.program, self.vectors.wide, &self.store.words);
         self.runs(quick, input, (&mut at, bits))?;
         self.dictionary.await_lanes(index);

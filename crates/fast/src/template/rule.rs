@@ -3,7 +3,7 @@
 
 use super::model::OperatorKind;
 
-/// Rule of an operator. The presence and the initial value of its field have selected it.
+/// Rule of an operator, for the presence and initial value of its field.
 ///
 /// Spec: FAST 1.1 §6.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +19,14 @@ pub struct OperatorRule {
 pub enum StreamContent {
     /// Nothing: the value is the initial value.
     Constant,
-    /// The value.
+    /// The value. NULL empties the entry, if the field has one.
     Value,
     /// A delta value: the difference from the base value. That is the previous value; if it is undefined, the
-    /// initial value; without one, zero or the empty string. An empty previous value is D6.
+    /// initial value; without one, zero or the empty string. An empty previous value is D6. NULL leaves the
+    /// entry as it is.
     Delta,
     /// A tail value: the end of a string; the rest is the front of the base value. That is the previous value; if
-    /// it is undefined or empty, the initial value or the empty string.
+    /// it is undefined or empty, the initial value or the empty string. NULL empties the entry.
     Tail,
 }
 
@@ -38,8 +39,8 @@ pub enum SilentValue {
     Absent,
     /// The initial value.
     Initial,
-    /// The previous value; if it is undefined, the initial value. A field without either is absent if it is
-    /// optional, or D5, D6 or D7.
+    /// The previous value; if it is undefined, the initial value. Without either, an optional field is absent, and a
+    /// mandatory one is D5, D6 or D7.
     Previous,
     /// As [`Previous`](Self::Previous), but one more than the previous value.
     Next,

@@ -134,11 +134,7 @@ impl TemplateDecoder<'_> {
         let MessageInput { buffer, len, position, bits } = input;
         let dictionary = &mut *self.dictionary;
         let is_reset = code.reset && self.options.reset != ResetPolicy::Never;
-        let is_fresh = is_reset || dictionary.is_unused();
-        dictionary.set_last_of_plain(self.index, is_fresh && !code.has_entries);
-        if is_reset {
-            dictionary.reset_values();
-        }
+        let is_fresh = dictionary.begin_plain(self.index, is_reset, code.has_entries);
         dictionary.settle(self.program, self.wide, &self.store.words);
         let window = match buffer.len() >= position + code.bytes_max {
             true => buffer,

@@ -104,14 +104,10 @@ impl TreeEmitter<'_, '_> {
 
     /// Reads exponent and mantissa, and assigns them to the entry.
     fn scaled_received(&mut self, op: &Op, absent: Block) -> ScaledValues {
-        let (is_null, there) = (self.block(), self.block());
+        let is_null = self.block();
         let read = self.scaled(op, is_null);
         self.assign_decimal(op, read[1], read[0]);
-        self.jump(there);
-        self.b.switch_to_block(is_null);
-        self.set_empty(op);
-        self.jump(absent);
-        self.b.switch_to_block(there);
+        self.empty_if_null(op, is_null, absent);
         read
     }
 

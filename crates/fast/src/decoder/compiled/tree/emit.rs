@@ -166,6 +166,17 @@ impl TreeEmitter<'_, '_> {
         self.b.ins().store(HEAD, empty, self.given.stamps, stamp_at(op));
     }
 
+    /// Emits `is_null`, the block of a NULL that empties the entry: goes to `absent`. Emission continues after the
+    /// current block.
+    pub(super) fn empty_if_null(&mut self, op: &Op, is_null: Block, absent: Block) {
+        let there = self.block();
+        self.jump(there);
+        self.b.switch_to_block(is_null);
+        self.set_empty(op);
+        self.jump(absent);
+        self.b.switch_to_block(there);
+    }
+
     /// The stamp of an empty entry.
     fn empty(&mut self) -> Value {
         self.b.ins().iadd_imm(self.given.assigned, i64::from(EMPTY))

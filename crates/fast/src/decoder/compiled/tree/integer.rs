@@ -96,12 +96,7 @@ impl TreeEmitter<'_, '_> {
                 let read = self.read_integer(is_signed, is_null, range);
                 self.assign(op, read);
                 if let Some(is_null) = is_null {
-                    let there = self.block();
-                    self.jump(there);
-                    self.b.switch_to_block(is_null);
-                    self.set_empty(op);
-                    self.jump(absent);
-                    self.b.switch_to_block(there);
+                    self.empty_if_null(op, is_null, absent);
                 }
                 read
             }
