@@ -104,9 +104,8 @@ impl Arbiter {
     /// Removes a packet from the window without delivering it.
     pub(super) fn drop_held(&mut self, seq_num: u64) {
         let Some(held) = self.window.take(seq_num) else { return };
-        let counters = &mut self.lines[held.line.index()];
-        counters.first -= 1;
-        counters.excluded += 1;
+        *self.taken_counter(held.line, seq_num) -= 1;
+        self.lines[held.line.index()].excluded += 1;
     }
 
     /// Holds a packet of an untrusted line until it can be compared with the other line's copy.

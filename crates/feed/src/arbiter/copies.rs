@@ -70,16 +70,32 @@ impl Arbiter {
     /// than a gap. Returns false if no copy is held, one was already accepted, or its line is excluded.
     pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num).copied() else { return false };
-        let HeldPacket { line, hash, .. } = held;
-        if self.history.fate(seq_num).was_accepted() || self.standing(line) == LineTrust::Doubtful {
+        if self.history.fate(seq_num).was_accepted()
+            || self.standing(held.line) == LineTrust::Doubtful
+        {
             return false;
         }
-        self.history.mark_accepted(seq_num, line, hash);
-        self.top = self.top.max(seq_num + 1);
-        let counters = &mut self.lines[line.index()];
-        counters.first -= 1;
-        counters.replacement += 1;
+        self.accept_unconfirmed(seq_num, &held);
         true
+    }
+
+    /// Accepts an unconfirmed packet: the first with its number, or the replacement of a rejected
+    /// one.
+    pub(super) fn accept_unconfirmed(&mut self, seq_num: u64, held: &HeldPacket) {
+        let HeldPacket { line, hash, .. } = *held;
+        *self.taken_counter(line, seq_num) -= 1;
+        self.history.mark_accepted(seq_num, line, hash);
+        *self.taken_counter(line, seq_num) += 1;
+        self.top = self.top.max(seq_num + 1);
+    }
+
+    /// Returns the counter that includes a packet in the window: `replacement` if it was accepted
+    /// in place of a rejected one, else `first`, as for every unconfirmed packet.
+    pub(super) fn taken_counter(&mut self, line: Line, seq_num: u64) -> &mut u64 {
+        let is_replacement = self.rejected.is_some_and(|rejected| rejected.seq_num == seq_num)
+            && self.history.fate(seq_num).was_accepted();
+        let counters = &mut self.lines[line.index()];
+        if is_replacement { &mut counters.replacement } else { &mut counters.first }
     }
 
     /// Steps back so that the number delivered last is the next one again.

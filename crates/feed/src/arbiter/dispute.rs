@@ -88,9 +88,8 @@ impl Arbiter {
         if !is_delivered && self.window.at(seq_num).is_some_and(|held| held.line == other) {
             self.drop_held(seq_num);
             let held = self.store(arrival);
-            let counters = &mut self.lines[line.index()];
-            counters.duplicate -= 1;
-            counters.first += 1;
+            self.lines[line.index()].duplicate -= 1;
+            *self.taken_counter(line, seq_num) += 1;
             self.hold(seq_num, held);
         }
     }
@@ -175,8 +174,8 @@ impl Arbiter {
             let is_of_wrong = self.window.at(seq_num).is_some_and(|held| held.line == wrong);
             let is_confirmed = self.history.fate(seq_num).was_seen_on(wrong.other());
             if is_of_wrong && !is_confirmed && seq_num != but {
-                self.history.unmark_accepted(seq_num);
                 self.drop_held(seq_num);
+                self.history.unmark_accepted(seq_num);
             }
             from = seq_num + 1;
         }

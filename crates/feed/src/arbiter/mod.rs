@@ -516,13 +516,8 @@ impl Arbiter {
         for seq_num in expected..next {
             // A packet that begins inside the delivered one contains nothing new.
             if let Some(held) = self.window.take(seq_num) {
-                // An unconfirmed copy was counted like any other packet.
-                let is_replacement = self.rejected.is_some_and(|r| r.seq_num == seq_num)
-                    && self.history.fate(seq_num).was_accepted();
-                let counters = &mut self.lines[held.line.index()];
-                *(if is_replacement { &mut counters.replacement } else { &mut counters.first }) -=
-                    1;
-                counters.duplicate += 1;
+                *self.taken_counter(held.line, seq_num) -= 1;
+                self.lines[held.line.index()].duplicate += 1;
                 if !fate.was_seen_on(held.line) {
                     self.note_differing(held.line, seq_num, agreement::CopyComparison::Differs);
                 }
@@ -606,8 +601,7 @@ impl Arbiter {
         let held = self.window.take(next)?;
         let HeldPacket { line, received_ns, hash, .. } = held;
         if !self.history.fate(next).was_accepted() {
-            self.history.mark_accepted(next, line, hash);
-            self.top = self.top.max(next + 1);
+            self.accept_unconfirmed(next, &held);
         }
         self.note_delivery(PacketHeader { seq_num: next, line, received_ns, hash });
         let out_of_sequence = self.out_of_sequence();

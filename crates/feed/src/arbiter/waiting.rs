@@ -5,6 +5,10 @@ use super::{Arbiter, Line, LineEvent, LineTrust, PacketHeader};
 /// Consecutive numbers that prove that a line continues.
 const IN_A_ROW_MIN: u32 = 2;
 
+/// Time until a packet whose line continues below it is examined again, if the wait is shorter: so
+/// a caller without a wait does not do it all the time.
+const AGAIN_NS: u64 = 10_000;
+
 impl Arbiter {
     /// Declares numbers lost whose hold time is over at `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64) {
@@ -83,7 +87,8 @@ impl Arbiter {
         while let Some((ns, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
             if self.comes_from_below(seq_num) {
-                self.window.queue(seq_num, now_ns);
+                let again_ns = AGAIN_NS.saturating_sub(wait_ns);
+                self.window.queue(seq_num, now_ns.saturating_add(again_ns));
             } else if self.history.fate(seq_num).was_accepted() {
                 self.release_to(seq_num, ns);
             } else {
@@ -154,9 +159,8 @@ impl Arbiter {
                 self.is_on_probation[line.index()] = true;
             }
             _ => {
-                self.history.mark_accepted(seq_num, line, held.hash);
-                self.top = self.top.max(seq_num + 1);
-                if self.now_ns >= held.received_ns.saturating_add(self.wait_ns()) {
+                self.accept_unconfirmed(seq_num, &held);
+                if held.is_overdue {
                     self.release_to(seq_num, held.received_ns);
                 }
             }

@@ -17,6 +17,8 @@ pub(super) struct HeldPacket {
     pub(super) hash: u64,
     /// Time since which it waits in the window.
     since_ns: u64,
+    /// True if it has waited for long enough: it is not in the queue of arrivals any more.
+    pub(super) is_overdue: bool,
     buffer: usize,
 }
 
@@ -84,7 +86,7 @@ impl ReorderWindow {
             target.clear();
             target.extend_from_slice(bytes);
         }
-        HeldPacket { line, received_ns, hash, since_ns: received_ns, buffer }
+        HeldPacket { line, received_ns, hash, since_ns: received_ns, is_overdue: false, buffer }
     }
 
     pub(super) fn insert(&mut self, seq_num: u64, held: HeldPacket) {
@@ -106,6 +108,7 @@ impl ReorderWindow {
         let slot = self.slot(seq_num);
         if let Some(held) = &mut self.slots[slot] {
             held.since_ns = since_ns;
+            held.is_overdue = false;
         }
     }
 
@@ -190,8 +193,12 @@ impl ReorderWindow {
         self.arrivals.clear();
     }
 
-    /// Removes the front of the queue of arrivals.
+    /// Removes the front of the queue of arrivals: that packet has waited for long enough.
     pub(super) fn pop_oldest(&mut self) {
-        self.arrivals.pop_front();
+        let Some((since_ns, seq_num)) = self.arrivals.pop_front() else { return };
+        let slot = self.slot(seq_num);
+        if let Some(held) = self.slots[slot].as_mut().filter(|held| held.since_ns == since_ns) {
+            held.is_overdue = true;
+        }
     }
 }

@@ -61,43 +61,119 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Checks an output: numbers must be consecutive between resets. Packets of odd length are to be
-/// rejected; returns true for these.
-fn take(output: ArbiterOutput<'_>, expected: &mut Option<u64>) -> bool {
-    let (first, count) = match output {
-        ArbiterOutput::Deliver { seq_num, packet, .. } if packet.len() % 2 == 1 => {
-            assert_eq!(seq_num, expected.unwrap_or(seq_num));
-            *expected = Some(seq_num + 1);
-            return true;
-        }
-        ArbiterOutput::Deliver { seq_num, .. } => (seq_num, 1),
-        ArbiterOutput::Gap(gap) => {
-            assert!(gap.count > 0);
-            (gap.first, gap.count)
-        }
-        ArbiterOutput::Reset { seq_num } => {
-            *expected = Some(seq_num);
-            return false;
-        }
-    };
-    assert_eq!(first, expected.unwrap_or(first));
-    *expected = Some(first + count);
-    false
+/// The outputs of an arbiter, checked.
+#[derive(Default)]
+struct Outputs {
+    /// The number of the next output, unless a reset precedes it.
+    expected: Option<u64>,
+    /// Packets delivered, rejected ones included.
+    delivered: u64,
 }
 
-/// Rejects the last packet; if a copy is expected, its number is delivered once more.
-fn reject(arbiter: &mut Arbiter, expected: &mut Option<u64>) {
-    if arbiter.reject() {
-        *expected = expected.map(|next| next - 1);
+impl Outputs {
+    /// Checks an output: numbers must be consecutive between resets. Packets of odd length are to
+    /// be rejected; returns true for these.
+    fn take(&mut self, output: ArbiterOutput<'_>) -> bool {
+        let (first, count, is_bad) = match output {
+            ArbiterOutput::Deliver { seq_num, packet, .. } => {
+                self.delivered += 1;
+                (seq_num, 1, packet.len() % 2 == 1)
+            }
+            ArbiterOutput::Gap(gap) => {
+                assert!(gap.count > 0);
+                (gap.first, gap.count, false)
+            }
+            ArbiterOutput::Reset { seq_num } => {
+                self.expected = Some(seq_num);
+                return false;
+            }
+        };
+        assert_eq!(first, self.expected.unwrap_or(first));
+        self.expected = Some(first + count);
+        is_bad
+    }
+
+    /// Rejects the last packet; if a copy is expected, its number is delivered once more.
+    fn reject(&mut self, arbiter: &mut Arbiter) {
+        if arbiter.reject() {
+            self.expected = self.expected.map(|next| next - 1);
+        }
+    }
+
+    fn poll_all(&mut self, arbiter: &mut Arbiter) {
+        while let Some(output) = arbiter.poll_output() {
+            if self.take(output) {
+                self.reject(arbiter);
+            }
+        }
     }
 }
 
-fn poll_all(arbiter: &mut Arbiter, expected: &mut Option<u64>) {
-    while let Some(output) = arbiter.poll_output() {
-        if take(output, expected) {
-            reject(arbiter, expected);
+/// Steps on few numbers, at times that mostly grow slowly: copies, rejections and waits meet.
+fn crowded_step() -> impl Strategy<Value = Step> {
+    let line = prop_oneof![Just(Line::A), Just(Line::B)];
+    let now_ns = prop_oneof![8 => 0_u64..40, 1 => 60_000_000_000_u64..60_000_000_040];
+    prop_oneof![
+        12 => (now_ns.clone(), line, 0_u64..5, 0_usize..4)
+            .prop_map(|(now_ns, line, seq_num, len)| Step::Packet(now_ns, line, seq_num, len)),
+        2 => now_ns.prop_map(Step::Timeout),
+        1 => (0_u64..5).prop_map(Step::Reset),
+        1 => (0_u64..4).prop_map(Step::Advance),
+        4 => Just(Step::Poll),
+    ]
+}
+
+/// Takes steps, and checks that numbers are consecutive and each packet is counted once.
+fn run_arbiter(options: ArbiterOptions, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let mut arbiter = Arbiter::new(options);
+    let mut outputs = Outputs::default();
+    for step in steps {
+        match step {
+            Step::Packet(now_ns, line, seq_num, len) => {
+                let output = arbiter.handle_packet(now_ns, line, seq_num, &[7; 24][..len]);
+                if output.is_some_and(|output| outputs.take(output)) {
+                    outputs.reject(&mut arbiter);
+                }
+            }
+            Step::Timeout(now_ns) => arbiter.handle_timeout(now_ns),
+            Step::Reset(seq_num) => arbiter.reset(seq_num),
+            Step::Advance(count) => {
+                let before = arbiter.next_seq_num();
+                arbiter.advance_to(before.unwrap_or(0).saturating_add(count));
+                if arbiter.next_seq_num() != before {
+                    outputs.expected = arbiter.next_seq_num();
+                }
+            }
+            Step::Poll => outputs.poll_all(&mut arbiter),
         }
+        prop_assert!(arbiter.packets_held() <= 2 * options.packets_held_max.max(1) + 2);
     }
+    outputs.poll_all(&mut arbiter);
+    // A timeout may end one wait and begin another.
+    for _ in 0..16 {
+        arbiter.handle_timeout(u64::MAX);
+        outputs.poll_all(&mut arbiter);
+    }
+    prop_assert_eq!(arbiter.packets_held(), 0);
+    prop_assert_eq!(arbiter.poll_timeout(), None);
+    let counters = Line::ALL.map(|line| arbiter.line_counters(line));
+    for c in counters {
+        let taken = c.first + c.replacement;
+        let fates = taken
+            + c.duplicate
+            + c.late
+            + c.unexpected
+            + c.old_epoch
+            + c.excluded
+            + c.too_long
+            + c.not_polled;
+        prop_assert_eq!(c.received, fates);
+    }
+    let first: u64 = counters.iter().map(|c| c.first).sum();
+    let replacement: u64 = counters.iter().map(|c| c.replacement).sum();
+    prop_assert_eq!(first, arbiter.counters().delivered);
+    prop_assert_eq!(first + replacement, outputs.delivered);
+    Ok(())
 }
 
 proptest! {
@@ -106,39 +182,24 @@ proptest! {
         options in arbiter_options(),
         steps in proptest::collection::vec(step(), 0..200),
     ) {
-        let mut arbiter = Arbiter::new(options);
-        let mut expected = None;
-        for step in steps {
-            match step {
-                Step::Packet(now_ns, line, seq_num, len) => {
-                    let output = arbiter.handle_packet(now_ns, line, seq_num, &[7; 24][..len]);
-                    if output.is_some_and(|output| take(output, &mut expected)) {
-                        reject(&mut arbiter, &mut expected);
-                    }
-                }
-                Step::Timeout(now_ns) => arbiter.handle_timeout(now_ns),
-                Step::Reset(seq_num) => arbiter.reset(seq_num),
-                Step::Advance(count) => {
-                    let before = arbiter.next_seq_num();
-                    arbiter.advance_to(before.unwrap_or(0).saturating_add(count));
-                    if arbiter.next_seq_num() != before {
-                        expected = arbiter.next_seq_num();
-                    }
-                }
-                Step::Poll => poll_all(&mut arbiter, &mut expected),
-            }
-            prop_assert!(arbiter.packets_held() <= 2 * options.packets_held_max.max(1) + 2);
-        }
-        poll_all(&mut arbiter, &mut expected);
-        arbiter.handle_timeout(u64::MAX);
-        poll_all(&mut arbiter, &mut expected);
-        prop_assert_eq!(arbiter.packets_held(), 0);
-        for line in Line::ALL {
-            let c = arbiter.line_counters(line);
-            let taken = c.first + c.replacement;
-            let fates = taken + c.duplicate + c.late + c.unexpected + c.old_epoch + c.excluded + c.too_long + c.not_polled;
-            prop_assert_eq!(c.received, fates);
-        }
+        run_arbiter(options, steps)?;
+    }
+
+    #[test]
+    fn an_arbiter_survives_copies_of_few_numbers(
+        options in arbiter_options(),
+        hold_ns in 0_u64..40,
+        steps in proptest::collection::vec(crowded_step(), 0..60),
+    ) {
+        let options = ArbiterOptions {
+            hold_ns,
+            reorder_ns: hold_ns / 2,
+            skew_ns: hold_ns,
+            packet_bytes_max: 20,
+            first_seq_num: None,
+            ..options
+        };
+        run_arbiter(options, steps)?;
     }
 }
 

@@ -160,3 +160,33 @@ fn a_copy_that_is_not_confirmed_and_lies_inside_another_packet_is_counted_once()
     let b = arbiter.line_counters(Line::B);
     assert_eq!((b.received, b.first, b.replacement, b.duplicate), (1, 0, 0, 1));
 }
+
+/// An arbiter that has rejected packet 5 of line A and holds a copy of line B, which it has never
+/// compared.
+fn with_unconfirmed_copy() -> Arbiter {
+    let mut arbiter = Arbiter::new(options());
+    assert!(arbiter.handle_packet(0, Line::A, 5, b"bad".as_slice()).is_some());
+    assert!(arbiter.reject());
+    assert_eq!(arbiter.handle_packet(0, Line::B, 5, b"copy".as_slice()), None);
+    arbiter
+}
+
+fn taken_of(arbiter: &Arbiter, line: Line) -> (u64, u64, u64) {
+    let counters = arbiter.line_counters(line);
+    (counters.first, counters.replacement, counters.duplicate)
+}
+
+#[test]
+fn an_unconfirmed_copy_is_a_replacement_once_the_other_line_is_silent() {
+    let silent_ns = options().silent_after_ns;
+    let mut arbiter = with_unconfirmed_copy();
+    arbiter.handle_timeout(silent_ns);
+    assert_eq!(taken_of(&arbiter, Line::B), (0, 1, 0));
+    assert!(matches!(arbiter.poll_output(), Some(ArbiterOutput::Deliver { seq_num: 5, .. })));
+    assert_eq!((arbiter.counters().delivered, taken_of(&arbiter, Line::B)), (1, (0, 1, 0)));
+
+    let mut arbiter = with_unconfirmed_copy();
+    arbiter.handle_timeout(silent_ns);
+    arbiter.advance_to(6);
+    assert_eq!(taken_of(&arbiter, Line::B), (0, 0, 1));
+}

@@ -175,3 +175,38 @@ fn probation_without_a_hold_time_lasts_until_the_other_line_is_silent() {
     assert_eq!(poll_all(&mut arbiter), "G2+1 D3b");
     assert_eq!(arbiter.poll_timeout(), None);
 }
+
+/// A held packet whose line continues below it waits on, also if the wait itself is zero.
+#[test]
+fn a_line_without_a_wait_that_continues_below_a_packet_is_asked_again_later() {
+    let mut arbiter = Fed::new(ArbiterOptions {
+        reorder_ns: 0,
+        silent_after_ns: 50,
+        skew_ns: 100_000,
+        ..options()
+    });
+    packet(&mut arbiter, 0, Line::A, 1);
+    packet(&mut arbiter, 0, Line::B, 1);
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 6), "");
+    assert_eq!(packet(&mut arbiter, 40, Line::A, 2), "D2a");
+    assert_eq!(packet(&mut arbiter, 45, Line::A, 3), "D3a");
+    arbiter.handle_timeout(60);
+    assert_eq!(poll_all(&mut arbiter), "", "line B is silent now");
+    assert!(arbiter.poll_timeout().is_some_and(|at_ns| at_ns > 60));
+    assert_eq!(packet(&mut arbiter, 70, Line::A, 4), "D4a");
+    assert_eq!(packet(&mut arbiter, 80, Line::A, 5), "D5a D6a");
+}
+
+/// The first wait of the packet is over while its line is unknown; then the clock is set back, and
+/// the line is compared.
+#[test]
+fn a_packet_whose_wait_was_over_is_not_forgotten_when_the_clock_is_set_back() {
+    let mut arbiter = Fed::new(ArbiterOptions { hold_ns: 12, ..options() });
+    packet(&mut arbiter, 100, Line::A, 1);
+    packet(&mut arbiter, 120, Line::B, 4);
+    arbiter.handle_timeout(132);
+    assert_eq!(poll_all(&mut arbiter), "", "nobody knows the line");
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 2), "D2a");
+    assert_eq!(packet(&mut arbiter, 12, Line::B, 2), "G3+1 D4b");
+    assert_eq!((arbiter.packets_held(), arbiter.poll_timeout()), (0, None));
+}
