@@ -261,8 +261,10 @@ impl FieldScene<'_, '_> {
 /// Returns the function that turns a previous value into the value of a field that is not in the stream.
 fn next(operation: &Operation<'_>, kind: IntegerShape) -> String {
     match operation.rule.silent {
+        SilentValue::Never | SilentValue::Absent | SilentValue::Initial | SilentValue::Previous => {
+            "rt::same".to_owned()
+        }
         SilentValue::Next => kind.next(),
-        _ => "rt::same".to_owned(),
     }
 }
 

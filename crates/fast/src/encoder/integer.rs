@@ -95,7 +95,13 @@ impl EncoderEngine<'_> {
         stream: StreamContent,
     ) -> Result<(), FastErrorKind> {
         let state = self.dictionary.state(op.entry);
-        let is_copy = op.rule.silent != SilentValue::Next;
+        let is_copy = match op.rule.silent {
+            SilentValue::Never
+            | SilentValue::Absent
+            | SilentValue::Initial
+            | SilentValue::Previous => true,
+            SilentValue::Next => false,
+        };
         let follows = !self.take_replace() && self.follows::<T>(op, state, is_copy, value);
         map.push(self.out, !follows);
         if follows && is_copy && state == EntryState::Assigned {
@@ -103,7 +109,7 @@ impl EncoderEngine<'_> {
         }
         if !follows {
             self.in_stream::<T>(op, value, stream)?;
-            if matches!(stream, StreamContent::Delta | StreamContent::Tail) {
+            if stream.has_base() {
                 return Ok(());
             }
         }

@@ -530,10 +530,11 @@ impl<'p> Finder<'p> {
         if uses_entry(op) {
             let undefined = match op.rule.silent {
                 SilentValue::Never => Some(word),
-                _ if !initial.given => None,
+                SilentValue::Absent | SilentValue::Initial | SilentValue::Previous => {
+                    initial.given.then_some(word)
+                }
                 // The first increment must yield the initial value itself.
-                SilentValue::Next => Some(word.wrapping_sub(1)),
-                _ => Some(word),
+                SilentValue::Next => initial.given.then_some(word.wrapping_sub(1)),
             };
             let (entry, checked) = (op.entry, limit == EXPONENT.1);
             run.entries.push(LaneEntry { lane: lane as u8, entry, delta: is_delta, checked });
@@ -570,13 +571,15 @@ fn table(bits: &[MapLanes]) -> LaneTable {
 /// True if a lane can compute an operator; others end a run.
 fn has_lane(op: &Op) -> bool {
     use SilentValue as V;
-    match (op.rule.stream, op.rule.silent) {
-        (StreamContent::Constant | StreamContent::Value, _) | (StreamContent::Delta, V::Never) => {
-            true
-        }
-        (StreamContent::Delta, V::Absent | V::Initial | V::Previous | V::Next)
-        | (StreamContent::Tail, _) => false,
-    }
+    let is_computed = match op.rule.silent {
+        V::Never | V::Absent | V::Initial | V::Previous | V::Next => true,
+    };
+    let is_read = match op.rule.stream {
+        StreamContent::Constant | StreamContent::Value => true,
+        StreamContent::Delta => op.rule.silent == V::Never,
+        StreamContent::Tail => false,
+    };
+    is_computed && is_read
 }
 
 fn is_exponent(op: &Op) -> bool {

@@ -39,11 +39,22 @@ pub enum SilentValue {
     Absent,
     /// The initial value.
     Initial,
-    /// The previous value; if it is undefined, the initial value. Without either, an optional field is absent, and a
-    /// mandatory one is D5, D6 or D7.
+    /// The previous value; if it is undefined, the initial value. Without either, an optional field is absent and its
+    /// entry becomes empty, and a mandatory one is D5, D6 or D7.
     Previous,
     /// As [`Previous`](Self::Previous), but one more than the previous value.
     Next,
+}
+
+impl StreamContent {
+    /// True if it is relative to a base value.
+    #[inline(always)]
+    pub(crate) fn has_base(self) -> bool {
+        match self {
+            Self::Constant | Self::Value => false,
+            Self::Delta | Self::Tail => true,
+        }
+    }
 }
 
 impl OperatorKind {
@@ -97,10 +108,7 @@ impl OperatorRule {
     /// True if a value in the stream is relative to a base value.
     #[inline(always)]
     pub fn has_base(self) -> bool {
-        match self.stream {
-            StreamContent::Constant | StreamContent::Value => false,
-            StreamContent::Delta | StreamContent::Tail => true,
-        }
+        self.stream.has_base()
     }
 
     /// True if the field has a dictionary entry.

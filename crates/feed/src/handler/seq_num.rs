@@ -261,10 +261,13 @@ fn number_of(field: &FieldInstruction) -> Option<PathEnd> {
     };
     let nullable = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;
-    let is_read = matches!(
-        kind,
-        OperatorKind::None | OperatorKind::Copy | OperatorKind::Default | OperatorKind::Increment
-    );
+    let is_read = match kind {
+        OperatorKind::None
+        | OperatorKind::Copy
+        | OperatorKind::Default
+        | OperatorKind::Increment => true,
+        OperatorKind::Constant | OperatorKind::Delta | OperatorKind::Tail => false,
+    };
     is_read.then(|| PathEnd::Number { has_bit: kind.has_map_bit(nullable), nullable, is_vector })
 }
 

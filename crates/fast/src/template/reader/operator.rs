@@ -165,7 +165,11 @@ fn applies(kind: OperatorKind, field_type: &FieldType) -> bool {
         OperatorKind::Tail => {
             matches!(field_type, FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector)
         }
-        _ => true,
+        OperatorKind::None
+        | OperatorKind::Constant
+        | OperatorKind::Default
+        | OperatorKind::Copy
+        | OperatorKind::Delta => true,
     }
 }
 

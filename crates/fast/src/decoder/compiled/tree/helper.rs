@@ -306,14 +306,15 @@ impl TreeTexts<'_> {
     unsafe fn read(&mut self, field: &TextField, stream: &[u8]) -> Option<(usize, Option<Word>)> {
         let mut at = 0;
         let mut cut = None;
-        if field.rule.stream == StreamContent::Delta {
-            match signed_at(stream, &mut at)? {
+        match field.rule.stream {
+            StreamContent::Constant | StreamContent::Value | StreamContent::Tail => {}
+            StreamContent::Delta => match signed_at(stream, &mut at)? {
                 0 if field.is_optional => return Some((at, None)),
                 length => {
                     let length = length - i64::from(field.is_optional && length > 0);
                     cut = Some(i32::try_from(length).ok()?);
                 }
-            }
+            },
         }
         let is_nullable = field.is_optional && cut.is_none();
         let Some(value) = self.value(field, stream, &mut at, is_nullable)? else {

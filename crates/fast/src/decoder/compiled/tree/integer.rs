@@ -118,18 +118,28 @@ impl TreeEmitter<'_, '_> {
         });
         self.not_assigned(op, stamp, absent, take_initial);
         self.b.switch_to_block(assigned);
-        let mut word = self.entry_word(op);
-        if op.rule.silent == SilentValue::Next {
-            word = self.b.ins().iadd_imm(word, 1);
-            let unused = 64 - i64::from(op.width as u32);
-            word = match op.wire {
-                _ if unused == 0 => word,
-                WireType::Int => numbers::extended(self.b, word, unused),
-                _ => self.b.ins().band_imm(word, (u64::MAX >> unused) as i64),
-            };
-            self.assign(op, word);
-        }
-        self.jump_with(done, word);
+        let word = self.entry_word(op);
+        let derived = match op.rule.silent {
+            SilentValue::Never
+            | SilentValue::Absent
+            | SilentValue::Initial
+            | SilentValue::Previous => word,
+            SilentValue::Next => self.next(op, word),
+        };
+        self.jump_with(done, derived);
+    }
+
+    /// Emits the value after `word`, in the width of the field, and assigns it.
+    fn next(&mut self, op: &Op, word: Value) -> Value {
+        let next = self.b.ins().iadd_imm(word, 1);
+        let unused = 64 - i64::from(op.width as u32);
+        let next = match op.wire {
+            _ if unused == 0 => next,
+            WireType::Int => numbers::extended(self.b, next, unused),
+            _ => self.b.ins().band_imm(next, (u64::MAX >> unused) as i64),
+        };
+        self.assign(op, next);
+        next
     }
 
     fn delta(&mut self, op: &Op, is_signed: bool, absent: Block) -> Value {
