@@ -81,7 +81,7 @@ pub(crate) struct DictionaryEntries {
 }
 
 /// Value and state of an entry before a message changed it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct EntryBefore {
     entry: u32,
     word: Word,
@@ -99,7 +99,10 @@ pub(crate) struct DictionaryMark {
 /// State to restore if a message turns out to be truncated.
 #[derive(Clone, Debug, Default)]
 struct DictionaryJournal {
+    /// The entries that the message has changed, `changed` of them. There is room for all, so that noting one
+    /// needs no call.
     entries: Vec<EntryBefore>,
+    changed: usize,
     texts: TextUndo,
     epoch: u32,
     last_template: u32,
@@ -297,7 +300,14 @@ impl DictionaryEntries {
         exponent: i32,
     ) {
         self.set::<JOURNAL>(entry, mantissa.to_le_bytes(), ASSIGNED);
-        self.set::<JOURNAL>(entry + 1, i64::from(exponent).to_le_bytes(), ASSIGNED);
+        let (second, exponent) = (entry as usize + 1, i64::from(exponent).to_le_bytes());
+        // Most exponents repeat. Their word has no state of its own.
+        if self.words[second] != exponent {
+            if JOURNAL {
+                self.record(entry + 1);
+            }
+            self.words[second] = exponent;
+        }
     }
 
     #[inline]
@@ -374,11 +384,12 @@ impl DictionaryEntries {
         let (epoch, last_template) = (self.epoch, self.last_template);
         let (entries, texts) = (self.tags.len(), self.texts.len());
         let journal = self.journal.get_or_insert_with(|| DictionaryJournal {
+            entries: vec![EntryBefore::default(); entries],
             entry_marks: vec![0; entries],
             ..DictionaryJournal::default()
         });
         journal.next_message();
-        journal.entries.clear();
+        journal.changed = 0;
         journal.texts.begin(texts);
         journal.epoch = epoch;
         journal.last_template = last_template;
@@ -413,11 +424,13 @@ impl DictionaryEntries {
     pub(crate) fn roll_back(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         journal.texts.put_back(&mut self.texts);
-        for &EntryBefore { entry, word, stamp, tag } in journal.entries.iter().rev() {
+        for &EntryBefore { entry, word, stamp, tag } in
+            journal.entries[..journal.changed].iter().rev()
+        {
             let entry = entry as usize;
             (self.words[entry], self.stamps[entry], self.tags[entry]) = (word, stamp, tag);
         }
-        journal.entries.clear();
+        journal.changed = 0;
         self.epoch = journal.epoch;
         self.last_template = journal.last_template;
     }
@@ -427,7 +440,8 @@ impl DictionaryEntries {
         let index = entry as usize;
         if std::mem::replace(&mut journal.entry_marks[index], journal.message) != journal.message {
             let (word, stamp, tag) = (self.words[index], self.stamps[index], self.tags[index]);
-            journal.entries.push(EntryBefore { entry, word, stamp, tag });
+            journal.entries[journal.changed] = EntryBefore { entry, word, stamp, tag };
+            journal.changed += 1;
         }
     }
 
@@ -572,7 +586,7 @@ mod tests {
                 dictionary.set_bytes::<true>(1, format!("a long value, number {round}").as_bytes());
             }
             let journal = dictionary.journal.as_ref().unwrap();
-            assert_eq!((journal.entries.len(), journal.texts.noted.len()), (2, 1));
+            assert_eq!((journal.changed, journal.texts.noted.len()), (2, 1));
             assert_eq!(journal.texts.before[0], first);
             dictionary.roll_back();
             assert_eq!(dictionary.integer(0), 7);
