@@ -161,9 +161,9 @@ impl Arbiter {
     /// excluded is dropped at its turn.
     pub(super) fn is_deliverable(&mut self, next: u64) -> bool {
         let Some(held) = self.window.at(next) else { return false };
-        let (line, received_ns) = (held.line, held.received_ns);
+        let (line, received_ns, is_overdue) = (held.line, held.received_ns, held.is_overdue);
         if self.history.fate(next).was_accepted() {
-            return !self.waits_for_copy(line, next, received_ns);
+            return is_overdue || !self.waits_for_copy(line, next, received_ns);
         }
         match self.standing(line) {
             LineTrust::Trusted => true,

@@ -79,8 +79,8 @@ impl Arbiter {
         true
     }
 
-    /// Accepts an unconfirmed packet: the first with its number, or the replacement of a rejected
-    /// one.
+    /// Accepts an unconfirmed packet. If it replaces a rejected one, it moves from `first` to
+    /// `replacement`; as it was never compared, it does not prove the rejected one wrong.
     pub(super) fn accept_unconfirmed(&mut self, seq_num: u64, held: &HeldPacket) {
         let HeldPacket { line, hash, .. } = *held;
         *self.taken_counter(line, seq_num) -= 1;
@@ -89,7 +89,7 @@ impl Arbiter {
         self.top = self.top.max(seq_num + 1);
     }
 
-    /// Returns the counter that includes a packet in the window: `replacement` if it was accepted
+    /// Returns the counter in which a held packet is included: `replacement` if it was accepted
     /// in place of a rejected one, else `first`, as for every unconfirmed packet.
     pub(super) fn taken_counter(&mut self, line: Line, seq_num: u64) -> &mut u64 {
         let is_replacement = self.rejected.is_some_and(|rejected| rejected.seq_num == seq_num)

@@ -29,7 +29,7 @@ pub struct ArbiterOptions {
     ///
     /// A longer time recovers more from the slower line; a shorter one delays less. The wait
     /// restarts while the line of the later packet sends lower numbers one after another, with
-    /// pauses of up to `skew_ns`. Default 2 ms.
+    /// pauses of up to `skew_ns`; then it is at least 10 us. Default 2 ms.
     pub hold_ns: u64,
     /// How long to wait, in nanoseconds, when only one line can send the missing number, because
     /// the other is not configured, silent or excluded. The packet can then only be out of order.

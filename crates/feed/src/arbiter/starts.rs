@@ -13,8 +13,8 @@ impl Arbiter {
     /// Handles a packet that announces an epoch and is its first packet. The epoch begins when
     /// every line that is not silent has sent it, or after the hold time, so that the other line
     /// can still send packets of the old epoch. While the other line continues there, the wait
-    /// lasts up to `skew_ns`. Returns false if the packet is not used: the line is not trusted, or
-    /// the packet cannot be kept.
+    /// lasts up to `skew_ns`. Returns false if the packet is not used: the line is not trusted, the
+    /// packet cannot be kept, or no epoch has begun, so that none ends.
     pub fn handle_epoch_start<'p>(
         &mut self,
         now_ns: u64,
@@ -28,7 +28,8 @@ impl Arbiter {
             self.parked.is_some() || self.transition.is_some() || !self.replay.is_empty();
         let counters = &mut self.lines[line.index()];
         let is_fit = arrival.packet.len() <= self.options.packet_bytes_max;
-        let is_used = is_fit && !is_waiting && is_heard && seq_num <= SEQ_NUM_MAX;
+        let has_begun = self.next.is_some();
+        let is_used = is_fit && !is_waiting && is_heard && has_begun && seq_num <= SEQ_NUM_MAX;
         if !is_fit {
             counters.too_long += 1;
         } else if is_waiting {

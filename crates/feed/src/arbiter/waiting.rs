@@ -5,9 +5,10 @@ use super::{Arbiter, Line, LineEvent, LineTrust, PacketHeader};
 /// Consecutive numbers that prove that a line continues.
 const IN_A_ROW_MIN: u32 = 2;
 
-/// Time until a packet whose line continues below it is examined again, if the wait is shorter: so
-/// a caller without a wait does not do it all the time.
-const AGAIN_NS: u64 = 10_000;
+/// Shortest time until a packet whose line continues below it is examined again. With a shorter
+/// wait it would be due again at once, without end. Packets queued behind it wait as much longer,
+/// so it is short; a caller wakes up 100 times per millisecond at most.
+const RECHECK_MIN_NS: u64 = 10_000;
 
 impl Arbiter {
     /// Declares numbers lost whose hold time is over at `now_ns`.
@@ -87,8 +88,8 @@ impl Arbiter {
         while let Some((ns, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
             if self.comes_from_below(seq_num) {
-                let again_ns = AGAIN_NS.saturating_sub(wait_ns);
-                self.window.queue(seq_num, now_ns.saturating_add(again_ns));
+                let since_ns = now_ns.saturating_add(RECHECK_MIN_NS.saturating_sub(wait_ns));
+                self.window.queue(seq_num, since_ns);
             } else if self.history.fate(seq_num).was_accepted() {
                 self.release_to(seq_num, ns);
             } else {
@@ -229,8 +230,9 @@ impl Arbiter {
         changes.filter(|at_ns| *at_ns > self.now_ns).min().unwrap_or(u64::MAX)
     }
 
-    /// Sets the time. If the clock was set back by more than the hold time, waits restart: no
-    /// number is declared lost too early, and no wait lasts until the old time returns.
+    /// Sets the time. If the clock was set back by more than the hold time, waits restart, except
+    /// those that are over: no number is declared lost too early, and no wait lasts until the old
+    /// time returns.
     pub(super) fn note_time(&mut self, now_ns: u64) {
         self.started_ns.get_or_insert(now_ns);
         if now_ns >= self.now_ns {
@@ -260,7 +262,11 @@ impl Arbiter {
         self.limit_leaps(now_ns);
         limit(&mut self.unexpected_ns);
         self.rejected.iter_mut().for_each(|rejected| limit(&mut rejected.received_ns));
-        self.pending.iter_mut().for_each(|pending| limit(&mut pending.held.received_ns));
+        let queued = self.pending.iter_mut().chain(&mut self.replay);
+        let queued = queued.map(|pending| &mut pending.held);
+        let copies = self.alternatives.iter_mut().map(|(_, copy)| copy);
+        let parked = self.parked.iter_mut().map(|parked| &mut parked.held);
+        queued.chain(copies).chain(parked).for_each(|held| held.limit_times(now_ns));
         self.past.iter_mut().for_each(|past| limit(&mut past.ended_ns));
     }
 }

@@ -15,11 +15,19 @@ pub(super) struct HeldPacket {
     pub(super) received_ns: u64,
     /// Hash of the packet.
     pub(super) hash: u64,
-    /// Time since which it waits in the window.
+    /// Time since which it waits in the window; may be later than now, if it is examined again.
     since_ns: u64,
     /// True if it has waited for long enough: it is not in the queue of arrivals any more.
     pub(super) is_overdue: bool,
     buffer: usize,
+}
+
+impl HeldPacket {
+    /// Limits its times to `now_ns`, after the clock was set back.
+    pub(super) fn limit_times(&mut self, now_ns: u64) {
+        self.received_ns = self.received_ns.min(now_ns);
+        self.since_ns = self.since_ns.min(now_ns);
+    }
 }
 
 /// A ring of slots: number `n` lies in slot `n & mask`. The numbers inside span at most
@@ -184,8 +192,7 @@ impl ReorderWindow {
     /// Limits all times to `now_ns`, after the clock was set back.
     pub(super) fn limit_times(&mut self, now_ns: u64) {
         self.arrivals.iter_mut().for_each(|(since_ns, _)| *since_ns = (*since_ns).min(now_ns));
-        let held = self.slots.iter_mut().flatten();
-        held.for_each(|held| held.since_ns = held.since_ns.min(now_ns));
+        self.slots.iter_mut().flatten().for_each(|held| held.limit_times(now_ns));
     }
 
     /// Empties the queue of arrivals, because numbers restart.

@@ -1,4 +1,4 @@
-//! Random input: nothing panics, and memory stays bounded.
+//! Random input: nothing panics, memory stays bounded, and nothing is forgotten or counted twice.
 
 use proptest::prelude::*;
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, ArbiterOutput, Gap, Line, UnexpectedPolicy};
@@ -60,6 +60,9 @@ fn step() -> impl Strategy<Value = Step> {
         6 => Just(Step::Poll),
     ]
 }
+
+/// More timeouts than waits can follow one another without a packet.
+const TIMEOUTS_MAX: usize = 16;
 
 /// The outputs of an arbiter, checked.
 #[derive(Default)]
@@ -144,13 +147,17 @@ fn run_arbiter(options: ArbiterOptions, steps: Vec<Step>) -> Result<(), TestCase
                     outputs.expected = arbiter.next_seq_num();
                 }
             }
-            Step::Poll => outputs.poll_all(&mut arbiter),
+            Step::Poll => {
+                outputs.poll_all(&mut arbiter);
+                let is_forgotten = arbiter.packets_held() > 0 && arbiter.poll_timeout().is_none();
+                prop_assert!(!is_forgotten, "a packet waits without a time");
+            }
         }
         prop_assert!(arbiter.packets_held() <= 2 * options.packets_held_max.max(1) + 2);
     }
     outputs.poll_all(&mut arbiter);
-    // A timeout may end one wait and begin another.
-    for _ in 0..16 {
+    // A timeout may end one wait and begin another, a few times.
+    for _ in 0..TIMEOUTS_MAX {
         arbiter.handle_timeout(u64::MAX);
         outputs.poll_all(&mut arbiter);
     }

@@ -248,3 +248,13 @@ fn a_line_far_ahead_begins_an_epoch_that_the_other_has_not_come_to() {
     assert_eq!(told.join(" "), format!("R1 {}", all.join(" ")));
     assert_eq!(day.counters(Line::A).old_epoch, 300 - 213);
 }
+
+#[test]
+fn a_packet_that_announces_an_epoch_before_any_has_begun_is_not_used() {
+    let mut arbiter = Fed::new(options());
+    assert!(!arbiter.handle_epoch_start(0, Line::A, 1, 1_u64.to_be_bytes().as_slice()));
+    arbiter.handle_timeout(100);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert_eq!(arbiter.packets_held(), 0);
+    assert_eq!(packet(&mut arbiter, 110, Line::A, 1), "D1a");
+}

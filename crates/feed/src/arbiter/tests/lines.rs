@@ -178,7 +178,7 @@ fn probation_without_a_hold_time_lasts_until_the_other_line_is_silent() {
 
 /// A held packet whose line continues below it waits on, also if the wait itself is zero.
 #[test]
-fn a_line_without_a_wait_that_continues_below_a_packet_is_asked_again_later() {
+fn a_packet_whose_line_continues_below_it_is_examined_later_if_the_wait_is_zero() {
     let mut arbiter = Fed::new(ArbiterOptions {
         reorder_ns: 0,
         silent_after_ns: 50,
@@ -205,8 +205,69 @@ fn a_packet_whose_wait_was_over_is_not_forgotten_when_the_clock_is_set_back() {
     packet(&mut arbiter, 100, Line::A, 1);
     packet(&mut arbiter, 120, Line::B, 4);
     arbiter.handle_timeout(132);
-    assert_eq!(poll_all(&mut arbiter), "", "nobody knows the line");
+    assert_eq!(poll_all(&mut arbiter), "", "line B was never compared");
     assert_eq!(packet(&mut arbiter, 10, Line::A, 2), "D2a");
     assert_eq!(packet(&mut arbiter, 12, Line::B, 2), "G3+1 D4b");
     assert_eq!((arbiter.packets_held(), arbiter.poll_timeout()), (0, None));
+}
+
+/// Lines that have sent 1 at a time from which the clock is set back.
+fn before_the_clock_is_set_back() -> Fed {
+    let mut arbiter = Fed::new(options());
+    packet(&mut arbiter, 1_000_000, Line::A, 1);
+    packet(&mut arbiter, 1_000_000, Line::B, 1);
+    arbiter
+}
+
+#[test]
+fn a_packet_that_waits_for_a_copy_waits_no_longer_when_the_clock_is_set_back() {
+    let mut arbiter = before_the_clock_is_set_back();
+    for seq_num in 2..=5 {
+        packet(&mut arbiter, 1_000_000, Line::A, seq_num);
+    }
+    assert_eq!(packet(&mut arbiter, 1_000_000, Line::B, 6), "", "it left out four numbers");
+    arbiter.handle_timeout(10);
+    assert_eq!(poll_all(&mut arbiter), "");
+    assert_eq!(arbiter.poll_timeout(), Some(110));
+    arbiter.handle_timeout(110);
+    assert_eq!(poll_all(&mut arbiter), "D6b");
+}
+
+#[test]
+fn a_rejected_packet_waits_no_longer_when_the_clock_is_set_back() {
+    let mut arbiter = before_the_clock_is_set_back();
+    copy(&mut arbiter, 1_000_000, Line::A, 3, b"bad");
+    copy(&mut arbiter, 0, Line::B, 2, b"two");
+    assert_delivers(&mut arbiter, (2, Line::B, b"two"));
+    assert_delivers(&mut arbiter, (3, Line::A, b"bad"));
+    assert!(arbiter.reject());
+    assert_eq!(arbiter.poll_timeout(), Some(100));
+}
+
+#[test]
+fn a_kept_copy_delays_no_later_packet_when_the_clock_is_set_back() {
+    let mut arbiter = before_the_clock_is_set_back();
+    copy(&mut arbiter, 1_000_000, Line::A, 3, b"bad");
+    copy(&mut arbiter, 1_000_000, Line::B, 3, b"good");
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 5), "");
+    copy(&mut arbiter, 0, Line::A, 2, b"two");
+    assert_delivers(&mut arbiter, (2, Line::A, b"two"));
+    assert_delivers(&mut arbiter, (3, Line::A, b"bad"));
+    assert!(arbiter.reject());
+    assert_delivers(&mut arbiter, (3, Line::B, b"good"));
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 7), "");
+    arbiter.handle_timeout(100);
+    assert_eq!(poll_all(&mut arbiter), "G4+1 D5a");
+    arbiter.handle_timeout(110);
+    assert_eq!(poll_all(&mut arbiter), "G6+1 D7a");
+}
+
+#[test]
+fn a_line_that_continues_below_a_packet_does_so_when_the_clock_is_set_back() {
+    let mut arbiter = before_the_clock_is_set_back();
+    assert_eq!(packet(&mut arbiter, 1_000_000, Line::A, 8), "");
+    assert_eq!(packet(&mut arbiter, 0, Line::A, 2), "D2a");
+    assert_eq!(packet(&mut arbiter, 10, Line::A, 3), "D3a");
+    arbiter.handle_timeout(100);
+    assert_eq!(poll_all(&mut arbiter), "");
 }
